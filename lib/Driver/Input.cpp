@@ -4,7 +4,6 @@
 #include "lib/Driver/Output.h"
 #include "lib/Formats/HuggingFace/Download.h"
 #include "lib/Formats/HuggingFace/ModelFiles.h"
-#include "lib/Import/Families/DefaultClasses.h"
 #include "lib/Import/Families/Import.h"
 #include "lib/Support/File.h"
 #include "lib/Support/IRText.h"

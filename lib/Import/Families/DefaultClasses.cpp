@@ -4,7 +4,7 @@
 // feature_extraction_auto.py.
 //
 //===----------------------------------------------------------------------------------===//
-#include "lib/Import/Families/DefaultClasses.h"
+#include "lib/Import/Families/Import.h"
 #include "lib/Support/Words.h"
 #include <algorithm>
 

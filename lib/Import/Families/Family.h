@@ -14,4 +14,9 @@ using FamilyFunction = ImportedModule(mlir::MLIRContext &context, huggingface::M
 #undef RAPT_FAMILY
 #undef RAPT_DECODER
 
+/// Compiles the text part of a model of Mistral AI that takes images, too: one of mistral3, or a llava with a tower of
+/// pixtral.
+ImportedModule importMistralWhole(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                  const ImportOptions &options, std::string_view architecture);
+
 } // namespace rapt::importing

@@ -1,5 +1,6 @@
 //===- Import.h - A checkpoint becomes attn IR --------------------------*- C++ -*-===//
 #pragma once
+#include "lib/Formats/HuggingFace/Precedence.h"
 #include "lib/Import/Module/ImportOptions.h"
 #include <string_view>
 #include <vector>
@@ -21,5 +22,11 @@ Status checkFamily(huggingface::ModelDescription &model);
 
 /// The model_type values that importModel understands, sorted.
 std::vector<std::string_view> listFamilies();
+
+namespace importing {
+/// The classes that AutoTokenizer, AutoImageProcessor and AutoFeatureExtractor of transformers 5 take for a model type;
+/// empty where nothing here depends on the class.
+huggingface::DefaultClasses defaultClassesOf(std::string_view modelType);
+} // namespace importing
 
 } // namespace rapt

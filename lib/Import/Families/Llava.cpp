@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Clip.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Families/Mistral.h"
 #include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Specs/DecoderConfig.h"

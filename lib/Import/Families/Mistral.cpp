@@ -16,7 +16,6 @@
 // of the feed-forward.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Families/Mistral.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Specs/DecoderConfig.h"

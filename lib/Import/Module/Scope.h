@@ -24,9 +24,11 @@ struct Scope {
   const AdapterRows *adapters = nullptr; ///< null: the program has no adapters to choose
 
   /// Names the layer's part, such as "attn.c_attn", as the source.
-  mlir::Location at(llvm::StringRef part) const;
-  mlir::Value weight(llvm::StringRef symbol) const;
-  bool has(llvm::StringRef symbol) const;
+  mlir::Location at(llvm::StringRef part) const { return mlir::NameLoc::get(builder.getStringAttr(path + part)); }
+  mlir::Value weight(llvm::StringRef symbol) const {
+    return parameters.read(builder, at(symbol), (symbols + symbol).str(), layer);
+  }
+  bool has(llvm::StringRef symbol) const { return parameters.contains((symbols + symbol).str(), layer); }
 };
 
 /// The packed rows of a step, and where their keys and values lie; see docs/Semantics.md.
