@@ -41,9 +41,9 @@ public:
   Grids(attn::LinearOp op, const TargetInfo &machine)
       : op(op), columns(op.getResult().getType().getDimSize(1)), depth(op.getInput().getType().getDimSize(1)),
         areFloats(multipliesFloats(op)) {
-    // Tensor maps end where k does, which has to be known.
     if (areFloats)
       matmul = floatMatmul(machine);
+    // Tensor maps end where k does, which has to be known.
     else if (machine.deviceArch == 90 && machine.deviceExact && !op.isQuantized() && !ShapedType::isDynamic(depth))
       matmul = MatmulKind::wgmma;
   }
@@ -105,7 +105,7 @@ private:
     return LinearGridAttr::get(op.getContext(), tiles, least, group, share);
   }
 
-  /// Tiles of warps.
+  /// Tiles of warps. A step of k has `depth` of it.
   LinearTilesAttr tiles(int64_t rows, int64_t columns, int64_t depth, int64_t warps, int64_t stages,
                         int64_t parts = 1) {
     return LinearTilesAttr::get(op.getContext(), rows, columns, depth, warps, stages,
