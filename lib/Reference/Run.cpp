@@ -124,15 +124,30 @@ static std::string resultNamed(ModuleOp module, func::FuncOp entry, const std::s
   return name;
 }
 
+/// Whether an entry has arguments that the runtime makes of batches: packed rows, caches and states, ones that a caller may
+/// leave out. Another one takes arrays as they are.
+static bool isOnBatches(func::FuncOp entry) {
+  return llvm::any_of(entry.getArguments(), [&](BlockArgument argument) {
+    const unsigned i = argument.getArgNumber();
+    auto name = entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr);
+    return entry.getArgAttr(i, attn::AttnDialect::optionalAttr) ||
+           (name && (name == nameOf(EntryRole::RowBegin) || findKept(name.getValue())));
+  });
+}
+
 bool isOfRuntime(ModuleOp module, const Request &request) {
   if (!module->hasAttr(attn::AttnDialect::modelAttr))
     return false;
   for (const auto &[name, file] : request.inputs)
     if (name == nameOf(EntryRole::RowBegin))
       return false;
-  auto named = module.lookupSymbol(request.entry);
-  return request.entry.empty() || request.entry == forwardEntry ||
-         (named && named->hasAttr(attn::AttnDialect::entryAttr));
+  const SmallVector<FunctionOpInterface> entries = attn::entriesOf(module);
+  auto named = request.entry.empty() && !entries.empty()
+                   ? cast<func::FuncOp>(entries.front())
+                   : module.lookupSymbol<func::FuncOp>(request.entry.empty() ? forwardEntry : request.entry);
+  if (!named)
+    return request.entry.empty() || request.entry == forwardEntry;
+  return named->hasAttr(attn::AttnDialect::entryAttr) && isOnBatches(named);
 }
 
 LogicalResult runFiles(ModuleOp module, ParameterReader &parameters, const Request &given) {
