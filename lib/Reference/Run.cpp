@@ -124,8 +124,8 @@ static std::string resultNamed(ModuleOp module, func::FuncOp entry, const std::s
   return name;
 }
 
-/// Whether an entry has arguments that the runtime makes of batches: packed rows, caches and states, ones that a caller may
-/// leave out. Another one takes arrays as they are.
+/// Whether an entry has arguments that the runtime makes of batches: packed rows, caches and states, ones that a caller
+/// may leave out. Another one takes arrays as they are.
 static bool isOnBatches(func::FuncOp entry) {
   return llvm::any_of(entry.getArguments(), [&](BlockArgument argument) {
     const unsigned i = argument.getArgNumber();

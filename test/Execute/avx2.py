@@ -14,6 +14,7 @@ def main():
     parser.add_argument("--seed", required=True)
     arguments = parser.parse_args()
     os.environ["RAPT_SEED"] = arguments.seed
+    import level
     import processor  # the registry draws by the seed
     import registry
 
@@ -25,7 +26,8 @@ def main():
         where = f"this machine has AVX2 and no more: none runs a second time, all {own} cases of compiled code are for it"
     else:
         where = f"{sum(case.name in run for case in chosen)} are tests of this run"
-    print(f"generated: cases compiled for AVX2: {len(chosen)}, seed {arguments.seed}: {where}")
+    levels = level.summary(case.level for case in registry.cases(isFull) if case.column not in ("evaluated", "numpy"))
+    print(f"generated: cases compiled for AVX2: {len(chosen)}, seed {arguments.seed}: {where}; of all cases {levels}")
     if len(chosen) != arguments.count:
         sys.exit(f"there are {len(chosen)}: test/Execute/avx2.test and the table of counts in docs/Reliability.md say {arguments.count}")
 
