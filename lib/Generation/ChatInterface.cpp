@@ -78,10 +78,6 @@ Expected<std::vector<ChatPiece>> render(const rapt_chat &chat, const Messages &m
   return chat.body.render(context, std::time_t(now));
 }
 
-bool showsMessages(const std::vector<ChatPiece> &pieces) {
-  return std::any_of(pieces.begin(), pieces.end(), [](const ChatPiece &piece) { return piece.fromUser; });
-}
-
 Outcome renderShown(const rapt_chat &chat, const Messages &messages, int64_t now, std::vector<ChatPiece> &pieces) {
   const bool mustShow = messages.sayAnything();
   for (bool asLists : {false, true}) {

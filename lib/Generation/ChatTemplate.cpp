@@ -5,6 +5,7 @@
 #include "lib/Generation/Chat/Parser.h"
 #include "lib/Generation/Chat/Text.h"
 #include "lib/Tokenizer/Unicode.h"
+#include <algorithm>
 
 namespace rapt {
 
@@ -73,10 +74,22 @@ Expected<std::vector<ChatPiece>> renderMessage(std::string_view message, std::st
   if (!source)
     return std::vector<ChatPiece>();
   RAPT_ASSIGN_OR_RETURN(const ChatTemplate body, ChatTemplate::parse(*source));
-  json::Object user = {{"role", json::Value("user")}, {"content", json::Value(std::string(message))}};
-  RAPT_ASSIGN_OR_RETURN(const json::Value context, chatContext({json::Value(std::move(user))}, true, tokenizerConfig));
-  return body.render(context, std::time(nullptr));
+  auto render = [&](json::Value content) -> Expected<std::vector<ChatPiece>> {
+    json::Object user = {{"role", json::Value("user")}, {"content", std::move(content)}};
+    RAPT_ASSIGN_OR_RETURN(const json::Value context,
+                          chatContext({json::Value(std::move(user))}, true, tokenizerConfig));
+    return body.render(context, std::time(nullptr));
+  };
+  RAPT_ASSIGN_OR_RETURN(std::vector<ChatPiece> pieces, render(json::Value(std::string(message))));
+  if (showsMessages(pieces))
+    return pieces;
+  // Some templates read lists of parts alone.
+  const json::Value part(json::Object{{"type", json::Value("text")}, {"text", json::Value(std::string(message))}});
+  Expected<std::vector<ChatPiece>> ofParts = render(json::Value(json::Array{part}));
+  return ofParts && showsMessages(*ofParts) ? std::move(*ofParts) : std::vector<ChatPiece>();
 }
+
+bool showsMessages(const std::vector<ChatPiece> &pieces) { return std::ranges::any_of(pieces, &ChatPiece::fromUser); }
 
 Expected<json::Value> chatContext(json::Array messages, bool addGenerationPrompt, std::string_view tokenizerConfig) {
   json::Object context;
@@ -125,6 +138,8 @@ std::optional<std::string> findChatProblem(std::string_view jinja, std::string_v
     return context.error().message;
   if (Expected<std::vector<ChatPiece>> plain = chat->render(*context, 0); !plain)
     return plain.error().message + "; rapt-run --chat will fail";
+  if (auto shown = renderMessage("Hello", jinja, tokenizerConfig); shown && shown->empty())
+    return "the chat template leaves out what the messages say; rapt-run --chat will refuse it";
   json::Object withTool;
   for (const auto &[key, value] : *context->asObject())
     withTool.emplace_back(key, key == "tools" ? json::Value(json::Array{weatherTool()}) : value);

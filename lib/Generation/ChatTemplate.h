@@ -52,7 +52,11 @@ private:
 Expected<std::optional<std::string>> findChatTemplate(std::string_view jinja, std::string_view tokenizerConfig,
                                                       bool hasTools = false);
 
-/// The prompt that the template of the files makes of one message of the user; nothing where there is no template.
+/// Whether some of it comes from the messages.
+bool showsMessages(const std::vector<ChatPiece> &pieces);
+
+/// The prompt that the template of the files makes of one message of the user; nothing where there is no template, or
+/// one that leaves out what messages say.
 Expected<std::vector<ChatPiece>> renderMessage(std::string_view message, std::string_view jinja,
                                                std::string_view tokenizerConfig);
 

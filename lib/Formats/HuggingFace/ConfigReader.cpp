@@ -1,5 +1,6 @@
 //===- ConfigReader.cpp - Getters that remember -----------------------------===//
 #include "lib/Formats/HuggingFace/ConfigReader.h"
+#include "lib/Support/DirectoryKeys.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Spelling.h"
 #include <algorithm>
@@ -91,7 +92,8 @@ static bool isHarmless(std::string_view key) {
     if (key.find(rate) != key.npos)
       return true;
   return std::find(std::begin(harmlessForAll), std::end(harmlessForAll), key) != std::end(harmlessForAll) ||
-         key.starts_with("unsloth_"); // of a tool that trains
+         findDirectoryKey("generation_config.json", key) || // whose keys config.json may have had first
+         key.starts_with("unsloth_");                       // of a tool that trains
 }
 
 /// null, false and empty values say nothing.

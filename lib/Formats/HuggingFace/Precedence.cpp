@@ -54,9 +54,11 @@ static bool saysSomething(std::string_view key, const json::Value &value) {
   return true;
 }
 
+static constexpr const char *processorFile = "preprocessor_config.json";
+
 /// Where what is read of the file ends up.
 static std::string_view changedBy(std::string_view file) {
-  return file == processorSettings ? "what the model reads" : "ids or text";
+  return file == processorSettings || file == processorFile ? "what the model reads" : "ids or text";
 }
 
 void reportKeys(const std::string &path, std::string_view file, const json::Value &content,
@@ -180,8 +182,6 @@ json::Value withDecoderStart(const std::string &directory, json::Value config, s
 // Processors
 //===----------------------------------------------------------------------===//
 
-static constexpr const char *processorFile = "preprocessor_config.json";
-
 Status settleProcessor(const std::string &directory, DefaultClasses classes, SideFiles &files,
                        std::vector<std::string> &notes) {
   const std::string path = directory + "/" + processorSettings;
@@ -198,6 +198,8 @@ Status settleProcessor(const std::string &directory, DefaultClasses classes, Sid
     }
   }
   std::optional<json::Object> processor = objectOf(files, processorFile);
+  if (processor)
+    reportKeys(directory + "/" + processorFile, processorFile, json::Value(*processor), notes);
   if (!processor || find(*processor, "image_processor_type") || find(*processor, "feature_extractor_type"))
     return {};
   if (!classes.processor.ends_with("ImageProcessor"))

@@ -26,7 +26,7 @@ Expected<ConfigReader> readConfig(const ConfigReader &model, const std::string &
 }
 
 /// The keys of sentence_transformers.models.Pooling. Several modes at once join their vectors.
-Status readPooling(const ConfigReader &model, const std::string &path, SentenceModules &modules) {
+Status readPooling(const ConfigReader &model, const std::string &path, int64_t width, SentenceModules &modules) {
   using Pooling = SentenceModules::Pooling;
   RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, path));
   static constexpr struct {
@@ -56,6 +56,10 @@ Status readPooling(const ConfigReader &model, const std::string &path, SentenceM
   if (chosen.empty() && anyKey)
     config.fail("asks for none of the poolings that are supported: mean_tokens, cls_token, lasttoken and max_tokens");
   modules.pooling = chosen.empty() ? Pooling::Mean : chosen.front();
+  for (const char *key : {"word_embedding_dimension", "embedding_dimension"})
+    if (const auto columns = config.getOptionalInt(key, INT64_MIN, INT64_MAX); columns && *columns != width)
+      modules.notes.push_back(shownPath(path) + ": " + key + " is " + std::to_string(*columns) +
+                              ", but the vectors of config.json's model have " + std::to_string(width) + " columns");
   // The first and the last token are those of the whole text in any case.
   const bool counts = modules.pooling == Pooling::Mean || modules.pooling == Pooling::Max;
   modules.includesPrompt = config.getBool("include_prompt", true) || !counts;
@@ -175,6 +179,12 @@ Expected<SentenceModules> readModules(const ConfigReader &model, const std::stri
   for (const json::Value &entry : list) {
     const std::string type = memberText(entry, "type"), folder = memberText(entry, "path");
     const std::string name = type.substr(type.rfind('.') + 1);
+    if (entry.isObject()) {
+      ConfigReader keys = model.beside(entry, directory + "/modules.json");
+      for (const char *key : {"type", "path"})
+        keys.getRaw(key);
+      RAPT_RETURN_IF_ERROR(keys.finish(harmlessKeys("modules.json")));
+    }
     auto fail = [&](const std::string &what) {
       return Error{shownPath(directory + "/modules.json") + ": the module " + json::printable(type, 80) + " " + what};
     };
@@ -189,7 +199,7 @@ Expected<SentenceModules> readModules(const ConfigReader &model, const std::stri
       RAPT_RETURN_IF_ERROR(readTexts(model, directory, modules));
     } else if (name == "Pooling" && !pools) {
       pools = true;
-      RAPT_RETURN_IF_ERROR(readPooling(model, directory + "/" + folder + "/config.json", modules));
+      RAPT_RETURN_IF_ERROR(readPooling(model, directory + "/" + folder + "/config.json", width, modules));
     } else if (isBehind) {
       if (std::ranges::count(modules.dense, folder, &SentenceModules::Dense::folder))
         return fail("has the path \"" + json::printable(folder, 80) + "\" of another module");

@@ -31,7 +31,7 @@ static std::optional<int> compareNumbers(const Value &a, const Value &b) {
 
 static bool equalLists(Run &run, const List &a, const List &b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [&](const Value &x, const Value &y) {
-           return !run.failed() && (x.isSame(y) || equal(run, x, y));
+           return run.spend(1) && (x.isSame(y) || equal(run, x, y));
          });
 }
 
@@ -84,7 +84,7 @@ bool equal(Run &run, const Value &a, const Value &b) {
 
 static bool lessLists(Run &run, const List &a, const List &b, std::string_view sign) {
   size_t shared = std::min(a.size(), b.size());
-  for (size_t i = 0; i < shared && !run.failed(); ++i)
+  for (size_t i = 0; i < shared && run.spend(1); ++i)
     if (!a[i].isSame(b[i]) && !equal(run, a[i], b[i]))
       return less(run, a[i], b[i], sign);
   return a.size() < b.size();

@@ -202,6 +202,12 @@ Expected<std::string> readPromptFile(const Options &options) {
   return readPrompt(*options.promptFile);
 }
 
+std::string withoutLastNewline(std::string text) {
+  if (text.ends_with('\n'))
+    text.resize(text.size() - (text.ends_with("\r\n") ? 2 : 1));
+  return text;
+}
+
 std::vector<std::string> linesOf(const std::string &content) {
   std::vector<std::string> lines;
   for (size_t begin = 0; begin < content.size();) {

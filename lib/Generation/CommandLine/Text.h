@@ -97,6 +97,8 @@ Outcome checkIds(const Model &model, const Ids &ids);
 Expected<std::string> readPrompt(const std::string &path);
 /// Those of --file, or of the standard input that takeStandardInput read.
 Expected<std::string> readPromptFile(const Options &options);
+/// The newline that ends the last line of a file is no part of the prompt.
+std::string withoutLastNewline(std::string text);
 
 /// The lines of a file; the newline at its end begins none.
 std::vector<std::string> linesOf(const std::string &content);

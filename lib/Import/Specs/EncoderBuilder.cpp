@@ -241,6 +241,8 @@ ImportedModule importing::importEncoder(MLIRContext &context, huggingface::Model
   RAPT_RETURN_IF_ERROR(dropHead(model, spec));
   if (spec.head == EncoderHead::None) {
     RAPT_ASSIGN_OR_RETURN(spec.sentence, huggingface::readSentenceModules(model.config(), model.path(), spec.width));
+    for (const std::string &note : spec.sentence.notes)
+      model.warn(note);
     RAPT_RETURN_IF_ERROR(keepTexts(model, spec.sentence, positions));
   }
   const std::string prefix = model.choosePrefix({spec.prefix, spec.furtherPrefixes[0], spec.furtherPrefixes[1]},

@@ -130,6 +130,11 @@ TEST(Precedence, OfProcessors) {
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_EQ(notes[0], folder.path + "/processor_config.json: nothing reads unheard_of (1), which may change what the "
                                     "model reads");
+  EXPECT_EQ(settled("", {{"preprocessor_config.json", R"({"size": 7, "unheard_of": 1})"}}),
+            R"({"size": 7, "unheard_of": 1})");
+  ASSERT_EQ(notes.size(), 3u);
+  EXPECT_EQ(notes[2], folder.path + "/preprocessor_config.json: nothing reads unheard_of (1), which may change what "
+                                    "the model reads");
   folder.write("processor_config.json", "[");
   SideFiles files;
   EXPECT_FALSE(settleProcessor(folder.path, {}, files, notes));

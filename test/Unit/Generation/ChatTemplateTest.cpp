@@ -337,6 +337,16 @@ TEST(ChatTemplate, HasManyArguments) {
             std::string::npos);
 }
 
+/// Pairs of elements count that are told apart by their tags alone, before any text is compared.
+TEST(ChatTemplate, CountsElementsThatDiffer) {
+  const std::string lists = "{% set a = range(5000)|list %}{% set b = range(5000)|list %}";
+  for (const char *walk : {"a == b", "a < b", "[a] == [b]"}) {
+    const std::string loop = lists + "{% for i in range(100) %}{% set x = " + walk + " %}{% endfor %}";
+    EXPECT_NE(renderedIn(300000, loop).find("takes more than 300000 steps"), std::string::npos) << walk;
+    EXPECT_EQ(renderedIn(900000, loop), "") << walk;
+  }
+}
+
 /// Values count as long as they live.
 TEST(ChatTemplate, CountsWhatIsKept) {
   EXPECT_NE(
@@ -352,10 +362,15 @@ TEST(ChatTemplate, TellsWhatKeepsItFromWriting) {
   EXPECT_EQ(problem("{{ 1|words }}"),
             "chat template, line 1: the filter 'words' is none of Jinja's; rapt-run --chat will refuse it");
   EXPECT_EQ(problem("{{ messages[0].x.y }}"), "chat template, line 1: dict has no 'x'; rapt-run --chat will fail");
-  EXPECT_EQ(problem("{% if tools %}{{ tools[0].x.y }}{% endif %}"),
+  EXPECT_EQ(problem("{{ messages[0].content }}{% if tools %}{{ tools[0].x.y }}{% endif %}"),
             "chat template, line 1: dict has no 'x'; a chat with tools cannot be written");
-  EXPECT_EQ(problem("{% if tools %}{{ raise_exception('no tools') }}{% endif %}"), "none");
+  EXPECT_EQ(problem("{{ messages[0].content }}{% if tools %}{{ raise_exception('no tools') }}{% endif %}"), "none");
   EXPECT_EQ(problem(""), "none");
+  EXPECT_EQ(problem("{% for m in messages %}{% for part in m.content if part is mapping %}{{ part.text }}{% endfor %}"
+                    "{% endfor %}"),
+            "none");
+  EXPECT_EQ(problem("{% for m in messages %}<{{ m.role }}>{% endfor %}"),
+            "the chat template leaves out what the messages say; rapt-run --chat will refuse it");
   // A template of its own for tools.
   auto ofTwo = [](const std::string &usual, const std::string &tool) {
     const std::string list =

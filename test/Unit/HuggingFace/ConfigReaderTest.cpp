@@ -77,7 +77,7 @@ TEST(ConfigReader, NeedlessIgnoresAreTold) {
 
 /// The keys that the user ignores count for all files of a model, and so do texts that describe.
 TEST(ConfigReader, FilesBesideShareWhatIsUnknown) {
-  ConfigReader config = readerOf(R"({"author": "A. Person", "language": ["en", "de"]})", {"x"});
+  ConfigReader config = readerOf(R"({"author": "A. Person", "languages": ["en", "de"]})", {"x"});
   ConfigReader other =
       config.beside(*json::parse(R"({"x": 1, "license": "MIT", "norm_kind": "rms"})"), "dir/other.json");
   EXPECT_EQ(errorOf(other.finish({})),
@@ -86,16 +86,21 @@ TEST(ConfigReader, FilesBesideShareWhatIsUnknown) {
   EXPECT_EQ(errorOf(config.finish({})), "");
   EXPECT_TRUE(config.needlessIgnores().empty());
   EXPECT_EQ(config.unreadTexts(),
-            (std::vector<std::string>{"dir/config.json: nothing reads author (A. Person), language (en, de)",
+            (std::vector<std::string>{"dir/config.json: nothing reads author (A. Person), languages (en, de)",
                                       "dir/other.json: nothing reads license (MIT)"}));
   EXPECT_TRUE(readerOf("{}").unreadTexts().empty());
-  for (const char *text : {R"({"language": ["en", 1]})", R"({"layer_kinds": ["a"]})"})
+  for (const char *text : {R"({"languages": ["en", 1]})", R"({"layer_kinds": ["a"]})"})
     EXPECT_NE(errorOf(readerOf(text).finish({})).find("may change the results"), std::string::npos) << text;
 }
 
 TEST(ConfigReader, RatesOfDropoutAreHarmless) {
   EXPECT_EQ(errorOf(readerOf(R"({"hidden_dropout": 0.1, "encoder_layerdrop": 0.2, "drop_path_rate": 0.3})").finish({})),
             "");
+}
+
+/// config.json had them before generation_config.json was.
+TEST(ConfigReader, KeysOfGenerationAreHarmless) {
+  EXPECT_EQ(errorOf(readerOf(R"({"top_h": 0.9, "force_words_ids": [[1]], "dola_layers": "low"})").finish({})), "");
 }
 
 TEST(ConfigReader, NestedObjectsNameTheirKeysInFull) {

@@ -66,13 +66,6 @@ private:
   size_t shown = 0; ///< continuations before this one are printed; its own text is printed as it comes
 };
 
-/// The newline that ends the last line of a file is no part of the prompt.
-static std::string withoutLastNewline(std::string text) {
-  if (text.ends_with('\n'))
-    text.resize(text.size() - (text.ends_with("\r\n") ? 2 : 1));
-  return text;
-}
-
 Outcome Generation::open() {
   RAPT_RETURN_IF_ERROR(openText(model, !options.tokens, text));
   RAPT_RETURN_IF_ERROR(AttentionMaps::open(options, model, maps));

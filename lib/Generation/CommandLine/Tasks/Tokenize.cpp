@@ -41,7 +41,7 @@ Outcome Tokenization::readTexts() {
   Expected<std::string> content = readPromptFile(options);
   if (!content)
     return {RAPT_IO, content.error().message};
-  texts = readsRows() ? linesOf(*content) : std::vector<std::string>{*content};
+  texts = readsRows() ? linesOf(*content) : std::vector<std::string>{withoutLastNewline(std::move(*content))};
   return {};
 }
 
