@@ -219,7 +219,8 @@ std::optional<int64_t> ConfigReader::getOptionalInt(Keys keys, int64_t least, in
 }
 
 int64_t ConfigReader::getSize(Keys keys, int64_t least, int64_t most, int64_t fallback) {
-  if (!find(keys).value)
+  auto isGiven = [&](const std::string &name) { return peek(name) && !peek(name)->isNull(); };
+  if (std::ranges::none_of(keys.names, isGiven))
     assumed.emplace_back(keys.names.front(), fallback);
   return getInt(std::move(keys), least, most, fallback);
 }
@@ -335,7 +336,7 @@ std::optional<ConfigReader> ConfigReader::open(Keys keys) {
     return std::nullopt;
   }
   ConfigReader nested(*found.value, path, unknown);
-  nested.scope = found.name + ".";
+  nested.scope = scope + found.name + ".";
   return nested;
 }
 

@@ -2,7 +2,9 @@
 //
 // Almazrouei et al. 2023, "The Falcon Series of Open Language Models": queries that share
 // one key, or groups of them; attention and feed-forward side by side or in turn; rotary
-// embedding or linear biases (ALiBi), which are scaled as scores are.
+// embedding or linear biases (ALiBi), which are scaled as scores are. The first files were
+// of the types RefinedWebModel and RefinedWeb, with classes RW of their own; those that
+// have n_head_kv (of 40B parameters) are what new_decoder_architecture is called since.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
@@ -26,13 +28,15 @@ static void readBlocks(huggingface::ConfigReader &config, DecoderSpec &spec, boo
 
 static DecoderSpec readFalcon(const DecoderSource &source) {
   huggingface::ConfigReader &config = source.config;
-  DecoderSpec spec = readDecoder(source, {.architecture = "Falcon",
-                                          .keys = {.layers = {"num_hidden_layers", "n_layer"},
+  const bool isOld = source.model.modelType().starts_with("RefinedWeb");
+  DecoderSpec spec = readDecoder(source, {.architecture = isOld ? "RW" : "Falcon",
+                                          .keys = {.width = {"hidden_size", "n_embed"},
+                                                   .layers = {"num_hidden_layers", "n_layer"},
                                                    .inner = "ffn_hidden_size",
                                                    .heads = {"num_attention_heads", "n_head"},
                                                    .activation = "activation",
                                                    .epsilon = "layer_norm_epsilon",
-                                                   .kvHeads = "num_kv_heads",
+                                                   .kvHeads = isOld ? "n_head_kv" : "num_kv_heads",
                                                    .headDim = ""},
                                           .width = 4544,
                                           .heads = 71,
@@ -40,7 +44,8 @@ static DecoderSpec readFalcon(const DecoderSource &source) {
                                           .activation = "gelu",
                                           .epsilon = 1e-5,
                                           .isTied = true});
-  const bool isNew = config.getBool("new_decoder_architecture", false), hasBias = config.getBool("bias", false);
+  const bool isOfNewClass = isOld && config.names("n_head_kv");
+  const bool isNew = config.getBool("new_decoder_architecture", isOfNewClass), hasBias = config.getBool("bias", false);
   const bool isMultiQuery = config.getBool("multi_query", true);
   AttentionSpec &attention = spec.attention;
   if (!isNew)
@@ -78,7 +83,6 @@ const DecoderFamily importing::falcon = {
     .harmlessKeys = harmless::keys({harmless::decoder},
                                    {
                                        "hidden_dropout",
-                                       "n_embed",         // an old name of hidden_size
                                        "rope_parameters", // beside ALiBi
                                    }),
     .ignoredTensors = {"*rotary_emb.inv_freq", "*.self_attention.rotary.inv_freq"}};

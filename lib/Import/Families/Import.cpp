@@ -33,6 +33,20 @@ constexpr Family families[] = {
 #undef RAPT_DECODER
 };
 
+/// Names that files of models had before transformers had the family.
+constexpr struct {
+  std::string_view modelType, family;
+} oldNames[] = {{"RefinedWeb", "falcon"}, {"RefinedWebModel", "falcon"}, {"mixformer-sequential", "phi"}};
+
+/// The family of a model_type; null: none.
+const Family *familyOf(std::string_view modelType) {
+  for (const auto &old : oldNames)
+    if (old.modelType == modelType)
+      modelType = old.family;
+  const Family *found = llvm::find_if(families, [&](const Family &family) { return family.modelType == modelType; });
+  return found == std::end(families) ? nullptr : found;
+}
+
 std::string listed() {
   std::string text;
   for (const Family &family : families)
@@ -112,9 +126,7 @@ Status checkOptions(const ImportOptions &options) {
 } // namespace
 
 Status rapt::checkFamily(huggingface::ModelDescription &model) {
-  const bool isKnown =
-      llvm::any_of(families, [&](const Family &family) { return family.modelType == model.modelType(); });
-  return isKnown ? Status() : Status(unknownFamily(model));
+  return familyOf(model.modelType()) ? Status() : Status(unknownFamily(model));
 }
 
 std::vector<std::string_view> rapt::listFamilies() {
@@ -129,21 +141,19 @@ Expected<OwningOpRef<ModuleOp>> rapt::importModel(MLIRContext &context, huggingf
   RAPT_RETURN_IF_ERROR(checkOptions(options));
   context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
                       math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
-  for (const Family &family : families) {
-    if (family.modelType != model.modelType())
-      continue;
-    importing::ImportedModule module = family.decoder
-                                           ? importing::importDecoder(context, model, options, *family.decoder)
-                                           : family.import(context, model, options);
-    // The importer checks every number it reads: IR that does not verify is a fault of the importer.
-    if (module && failed(verify(**module)))
-      return Error{"internal error: the imported module of family " + model.modelType() + " does not verify"};
-    for (std::string &line : model.config().unreadTexts())
-      model.warn(std::move(line));
-    if (module && !model.namedAdapters().empty() && attn::factsOf(**module).adapters.empty())
-      return Error{shownPath(model.path()) + ": programs of family \"" + model.modelType() +
-                   "\" choose among no adapters; merge one instead: --adapter"};
-    return module;
-  }
-  return unknownFamily(model);
+  const Family *family = familyOf(model.modelType());
+  if (!family)
+    return unknownFamily(model);
+  importing::ImportedModule module = family->decoder
+                                         ? importing::importDecoder(context, model, options, *family->decoder)
+                                         : family->import(context, model, options);
+  // The importer checks every number it reads: IR that does not verify is a fault of the importer.
+  if (module && failed(verify(**module)))
+    return Error{"internal error: the imported module of family " + model.modelType() + " does not verify"};
+  for (std::string &line : model.config().unreadTexts())
+    model.warn(std::move(line));
+  if (module && !model.namedAdapters().empty() && attn::factsOf(**module).adapters.empty())
+    return Error{shownPath(model.path()) + ": programs of family \"" + model.modelType() +
+                 "\" choose among no adapters; merge one instead: --adapter"};
+  return module;
 }

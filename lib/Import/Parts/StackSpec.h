@@ -223,6 +223,7 @@ struct StackSpec {
   ResidualSpec residual;
   bool isConv1D = false; ///< weights of layers are [in, out]
   std::string layer = "layers.{layer}.";
+  int64_t firstLayer = 0; ///< the number of the first one in names; others than 0 have layers of one kind
 
   bool hasExperts(int64_t layer) const { return experts && (experts->ofLayer.empty() || experts->ofLayer[layer]); }
 };

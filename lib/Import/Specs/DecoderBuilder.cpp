@@ -29,10 +29,12 @@ std::vector<float> importing::alibiSlopes(int64_t heads, double bias) {
 namespace {
 
 /// For each layer its number in its cache; empty where all are in one.
+bool hasSlots(const DecoderSpec &spec, size_t caches) { return caches > 1 || spec.firstLayer != 0; }
+
 std::vector<int64_t> numberSlots(const DecoderSpec &spec, size_t caches) {
   std::vector<int64_t> slots, next(caches);
-  for (int64_t layer = 0; caches > 1 && layer < spec.layers; ++layer)
-    slots.push_back(next[spec.attention.windowOf(layer) ? 1 : 0]++);
+  for (int64_t layer = 0; hasSlots(spec, caches) && layer < spec.layers; ++layer)
+    slots.push_back(next[caches > 1 && spec.attention.windowOf(layer) ? 1 : 0]++);
   return slots;
 }
 
@@ -45,9 +47,9 @@ SmallVector<Value> walkBlock(const Walk &layer, const DecoderSpec &spec, ValueRa
   LayerRef inCache;
   layer.emit([&](const Scope &scope) {
     inCache = *scope.layer;
-    if (caches == 1)
+    if (!hasSlots(spec, caches))
       return;
-    which = spec.attention.windowOf(inCache.example) ? 1 : 0;
+    which = caches > 1 && spec.attention.windowOf(inCache.example) ? 1 : 0;
     inCache.number = shared.front();
     shared = shared.drop_front();
   });
@@ -89,12 +91,13 @@ Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const Deco
   const TextTokens tokens{inputs.tokens, rows.rowBegin, rows.past};
   Value positions = walkPositions(walk, spec, tokens), x = walkWords(walk, spec, inputs.tokens);
   walk.emit([&](const Scope &top) { x = map ? map(top, x) : x; });
-  WalkedLayers layers{
-      .loop = {.stack = {spec.layers}, .kinds = numberKinds(spec), .slots = numberSlots(spec, inputs.caches.size())},
-      .path = spec.layer,
-      .state = {walkEmbedding(walk, spec, x, positions, tokens)},
-      .shared = {rows.rowBegin, rows.past, rows.table},
-      .adapters = inputs.adapters};
+  WalkedLayers layers{.loop = {.stack = {.layers = spec.layers, .first = spec.firstLayer},
+                               .kinds = numberKinds(spec),
+                               .slots = numberSlots(spec, inputs.caches.size())},
+                      .path = spec.layer,
+                      .state = {walkEmbedding(walk, spec, x, positions, tokens)},
+                      .shared = {rows.rowBegin, rows.past, rows.table},
+                      .adapters = inputs.adapters};
   llvm::append_range(layers.state, inputs.caches);
   if (inputs.windowTable)
     layers.shared.push_back(inputs.windowTable);

@@ -42,16 +42,18 @@ TEST(ConfigReader, ReadsHeightAndWidth) {
 }
 
 TEST(ConfigReader, NamesEveryWrongKeyInOneMessage) {
-  ConfigReader config = readerOf(R"({"a": 0, "b": 1.5, "c": "x", "d": 1, "e": 2, "act": "mish"})");
+  ConfigReader config = readerOf(R"({"a": 0, "b": 1.5, "c": "x", "d": 1, "e": 2, "f": 3, "g": 4, "act": "mish"})");
   EXPECT_EQ(config.getInt("a", 1, 9), 1);
   config.getInt("b", 1, 9);
   config.getBool("c", false);
   config.getInt({"d", "e"}, 1, 9);
+  config.getSize({"f", "g"}, 1, 9, 1);
   config.getEnum("act", {"gelu", "relu"});
   config.getInt("gone", 1, 9);
   EXPECT_EQ(errorOf(config.finish({})),
             "dir/config.json: a is 0, must be an integer from 1 to 9; b is 1.5, must be an integer from 1 to 9; "
             "c is \"x\" (a string), must be true or false; d is 1 and e, which means the same, is 2; "
+            "f is 3 and g, which means the same, is 4; "
             "act is \"mish\" (a string), must be gelu or relu; gone is missing, must be an integer from 1 to 9");
 }
 
@@ -119,6 +121,18 @@ TEST(ConfigReader, NestedObjectsNameTheirKeysInFull) {
   EXPECT_NE(errors.find("rope_scaling.factor is 0, must be a number from 1 to 64"), std::string::npos) << errors;
   EXPECT_NE(errors.find("rope_scaling.beta"), std::string::npos) << errors;
   EXPECT_NE(errors.find("list is "), std::string::npos) << errors;
+}
+
+TEST(ConfigReader, ObjectsInObjectsNameTheirKeysInFull) {
+  ConfigReader config = readerOf(R"({"block": {"mixer": {"kind": "x", "causal": true}}})");
+  auto block = config.open("block");
+  auto mixer = block->open("mixer");
+  mixer->getEnum("kind", {"y"}, "y");
+  block->close(std::move(*mixer));
+  config.close(std::move(*block));
+  const std::string errors = errorOf(config.finish({}));
+  EXPECT_NE(errors.find("block.mixer.kind is \"x\""), std::string::npos) << errors;
+  EXPECT_NE(errors.find("unknown key block.mixer.causal"), std::string::npos) << errors;
 }
 
 TEST(ConfigReader, KeysOfNestedObjectsAreIgnoredByTheirFullNames) {

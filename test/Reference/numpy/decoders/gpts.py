@@ -1,4 +1,4 @@
-"""The gpt_neo, gpt_bigcode, opt, bloom, mpt and falcon families."""
+"""The gpt_neo, gpt_bigcode, opt, bloom, mpt and falcon families, and the names that falcon had before."""
 
 import numpy
 
@@ -287,8 +287,20 @@ def falcon_shapes(config):
     return table
 
 
+def as_falcon(config):
+    """The configuration of a file from before transformers had the family, by the keys that falcon has."""
+    names = {"n_layer": "num_hidden_layers", "n_head": "num_attention_heads", "n_head_kv": "num_kv_heads", "n_embed": "hidden_size"}
+    return {**{names.get(key, key): value for key, value in config.items()}, "new_decoder_architecture": "n_head_kv" in config}
+
+
+class RefinedWeb(Falcon):
+    def __init__(self, config, tensors, without=()):
+        super().__init__(as_falcon(config), tensors, without)
+
+
 WIDE = {"vocab_size": 97, "hidden_size": 48}
 FALCON = {**WIDE, "model_type": "falcon", "num_hidden_layers": 2, "num_attention_heads": 6, "max_position_embeddings": 64}
+OLD = {**WIDE, "n_layer": 2, "n_head": 6, "max_position_embeddings": 64, "multi_query": True, "parallel_attn": True, "bias": False, "alibi": False}
 FAMILIES = {
     "gpt_neo": dict(
         SMALL={**WIDE, "model_type": "gpt_neo", "num_layers": 3, "num_heads": 6, "max_position_embeddings": 64, "window_size": 9,
@@ -315,4 +327,10 @@ FAMILIES = {
         CASES={"plain": {}, "groups": {"new_decoder_architecture": True, "num_kv_heads": 2, "ffn_hidden_size": 70, "tie_word_embeddings": False},
                "one-norm": {"new_decoder_architecture": True, "num_kv_heads": 3, "num_ln_in_parallel_attn": 1, "rope_theta": 500.0},
                "alibi": {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True}}),
+    "RefinedWebModel": dict(
+        SMALL={**OLD, "model_type": "RefinedWebModel"}, QUIRKS=("parallel", "scaled alibi"), Model=RefinedWeb, shapes=lambda config: falcon_shapes(as_falcon(config)),
+        CASES={"plain": {}, "alibi": {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True}}),
+    "RefinedWeb": dict(
+        SMALL={**OLD, "model_type": "RefinedWeb", "n_head_kv": 2}, QUIRKS=("parallel",), Model=RefinedWeb, shapes=lambda config: falcon_shapes(as_falcon(config)),
+        CASES={"plain": {}, "bias": {"bias": True, "n_head_kv": 3}}),
 }

@@ -1,4 +1,4 @@
-"""The gpt_neox, gptj, phi, stablelm, falcon, phi3 and starcoder2 families."""
+"""The gpt_neox, gptj, phi, stablelm, phi3 and starcoder2 families, and the name that phi had before."""
 
 import math
 import numpy
@@ -140,6 +140,49 @@ class Phi(Partial):
         return self.head(x, "lm_head.weight", "model.embed_tokens.weight") + (self.weight("lm_head.bias") if self.has("bias of the head") else 0)
 
 
+class MixFormer(Base):
+    """phi under its first name: a sequence of modules, the embedding, layers and the head, by whose places tensors are named."""
+
+    def norm(self, x, name):
+        return self.layer_norm(x, name, self.get("layer_norm_epsilon", 1e-5))
+
+    def attention(self, x, at):
+        heads = self.config["n_head"]
+        size = x.shape[-1] // heads
+        q, k, v = numpy.moveaxis(self.dense(x, at + "Wqkv").reshape(len(x), 3, heads, size), 1, 0)
+        rates = frequencies(10000, min(self.get("rotary_dim", 32), size) if self.has("part of a head") else size)
+        return self.dense(self.attend(rotate(q, rates), rotate(k, rates), v, size**-0.5), at + "out_proj")
+
+    def logits(self, ids):
+        x = self.weight("layers.0.wte.weight")[numpy.asarray(ids)]
+        act = ACTIVATIONS[self.get("activation_function", "gelu_new")]
+        for layer in range(1, self.config["n_layer"] + 1):
+            at = f"layers.{layer}."
+            y = self.norm(x, at + "ln")
+            middle = x + self.attention(y, at + "mixer.")
+            seen = y if self.has("parallel") else self.norm(middle, at + "ln")
+            x = middle + self.dense(act(self.dense(seen, at + "mlp.fc1")), at + "mlp.fc2")
+        last = f"layers.{self.config['n_layer'] + 1}."
+        x = self.norm(x, last + "ln")
+        return self.head(x, last + "linear.weight", "layers.0.wte.weight") + (self.weight(last + "linear.bias") if self.has("bias of the head") else 0)
+
+
+def mixformer_shapes(config):
+    width, layers, multiple = config["n_embd"], config["n_layer"], config.get("pad_vocab_size_multiple", 64)
+    inner, words = config.get("n_inner") or 4 * width, -(-config["vocab_size"] // multiple) * multiple
+    table = {"layers.0.wte.weight": (words, width)}
+    for layer in range(1, layers + 1):
+        at = f"layers.{layer}."
+        norm_shapes(table, at + "ln", width, True)
+        linear_shapes(table, at + "mixer.Wqkv", 3 * width, width, True)
+        linear_shapes(table, at + "mixer.out_proj", width, width, True)
+        linear_shapes(table, at + "mlp.fc1", inner, width, True)
+        linear_shapes(table, at + "mlp.fc2", width, inner, True)
+    norm_shapes(table, f"layers.{layers + 1}.ln", width, True)
+    linear_shapes(table, f"layers.{layers + 1}.linear", words, width, True)
+    return table
+
+
 class StableLM(Partial):
     usual_share = 0.25
 
@@ -234,6 +277,10 @@ FAMILIES = {
                                 head_norms={"q_layernorm": size_of(c), "k_layernorm": size_of(c)} if c.get("qk_layernorm") else None),
         CASES={"plain": {}, "norms": {"qk_layernorm": True, "num_key_value_heads": None, "partial_rotary_factor": 0.25},
                "parameters": {"rope_parameters": {"rope_theta": 700.0, "partial_rotary_factor": 0.75, "rope_type": "default"}}}),
+    "mixformer-sequential": dict(
+        SMALL={"model_type": "mixformer-sequential", "vocab_size": 97, "n_embd": 48, "n_layer": 2, "n_head": 3, "n_positions": 64, "rotary_dim": 6},
+        Model=MixFormer, QUIRKS=("part of a head", "parallel", "bias of the head"), shapes=mixformer_shapes,
+        CASES={"plain": {}, "padded": {"pad_vocab_size_multiple": 50, "n_inner": 70, "rotary_dim": 32, "architecture": {"block_cls": "parallel", "mixer": {}, "mlp": {"mlp_cls": "fused_mlp"}}}}),
     "stablelm": dict(
         SMALL={**SMALL, "model_type": "stablelm", "num_hidden_layers": 2, "use_qkv_bias": True}, Model=StableLM, QUIRKS=("part of a head",),
         shapes=lambda c: shapes(c, norm_bias=True, norms=("input_layernorm",) + (() if c.get("use_parallel_residual") else ("post_attention_layernorm",)),
