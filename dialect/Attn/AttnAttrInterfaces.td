@@ -77,4 +77,16 @@ def Attn_SourceTransformInterface : AttrInterface<"SourceTransformInterface"> {
   ];
 }
 
+def Attn_ScheduleInterface : AttrInterface<"ScheduleInterface"> {
+  let cppNamespace = "::rapt::attn";
+  let description = [{
+    How a target's code does an op or, on a module, those that have no schedule of their own. The discardable attribute `attn.schedule` has it. One pass of the
+    target sets it in the stage laid-out; later passes read it, and no tuned constant.
+  }];
+  let methods = [
+    InterfaceMethod<"The `#attn.linalg_tiles` of a module's schedule; null for any other.",
+      "::mlir::Attribute", "getLinalgTiles", (ins), /*methodBody=*/"", /*defaultImplementation=*/"return {};">
+  ];
+}
+
 #endif

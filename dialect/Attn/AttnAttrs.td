@@ -4,6 +4,7 @@
 
 include "dialect/Attn/AttnAttrInterfaces.td"
 include "dialect/Attn/AttnDialect.td"
+include "dialect/Attn/AttnSchedules.td"
 include "dialect/Attn/AttnSources.td"
 include "mlir/IR/EnumAttr.td"
 
@@ -122,30 +123,6 @@ def Attn_CacheRowsAttr : Attn_Attr<"CacheRows", "cache_rows", [DeclareAttrInterf
   let extraClassDeclaration = [{
     /// Bytes of a scale behind the quantized values of a position.
     static constexpr int64_t kScaleBytes = 4;
-  }];
-}
-
-def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
-  let summary = "how a target's code does an op";
-  let description = [{
-    Names with positive integers below 2^31, with lists of them, or with a schedule of what the op becomes. Names are a target's words: the dialect knows none.
-    The discardable attribute `attn.schedule` has it. One pass of the target sets it in the stage laid-out; later passes read it, and no tuned constant.
-
-    Example: `#attn.schedule<kernel = <columns = 32, rows = 14>, rows = [14, 8, 4, 1], task_rows = 210>`
-  }];
-  let parameters = (ins "::mlir::DictionaryAttr":$entries);
-  let hasCustomAssemblyFormat = 1;
-  let genVerifyDecl = 1;
-  let extraClassDeclaration = [{
-    static constexpr int64_t kMost = (int64_t(1) << 31) - 1;
-    /// The integers that `name` stands for; none where there is no such name, or it stands for a schedule.
-    ::llvm::ArrayRef<int64_t> getList(::llvm::StringRef name) const;
-    /// The same for one integer; none for a list of several.
-    ::std::optional<int64_t> getNumber(::llvm::StringRef name) const;
-    /// The schedule that `name` stands for; null for none.
-    ScheduleAttr getNested(::llvm::StringRef name) const;
-    /// That of `op`; null for none.
-    static ScheduleAttr of(::mlir::Operation *op);
   }];
 }
 

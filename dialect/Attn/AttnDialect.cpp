@@ -49,7 +49,7 @@ struct AttnInlinerInterface : DialectInlinerInterface {
 struct ScheduleAliases : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
   AliasResult getAlias(Attribute attribute, raw_ostream &os) const final {
-    if (!isa<ScheduleAttr>(attribute))
+    if (!isa<ScheduleInterface>(attribute))
       return AliasResult::NoAlias;
     os << "schedule";
     return AliasResult::FinalAlias;
@@ -170,7 +170,7 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   if (name == cacheOrderAttr)
     return check(isa<ModuleOp>(op) && isa<StringAttr>(value), "is a string of a module");
   if (name == scheduleAttr)
-    return check(isa<ScheduleAttr>(value), "is a #attn.schedule");
+    return check(isa<ScheduleInterface>(value), "is a schedule");
   // A lowered kernel names the dims that its C function takes.
   if (name == dimsAttr && isa<FunctionOpInterface>(op)) {
     auto dims = dyn_cast<ArrayAttr>(value);

@@ -54,4 +54,16 @@ llvm::SmallVector<mlir::RankedTensorType, 2> poolsOf(CacheLayoutInterface layout
 /// Values of the module attribute attn.stage, in order.
 inline constexpr llvm::StringLiteral kStages[] = {"imported", "canonical", "laid-out",
                                                   "tiled",    "backend",   "llvm-dialect"};
+
+/// A schedule's number is from 1 to so many.
+inline constexpr int64_t kMostNumber = (int64_t(1) << 31) - 1;
+mlir::FailureOr<int64_t> parseNumber(mlir::AsmParser &parser);
+/// Numbers in brackets, at least one.
+mlir::FailureOr<llvm::SmallVector<int64_t>> parseNumbers(mlir::AsmParser &parser);
+void printNumbers(mlir::AsmPrinter &printer, llvm::ArrayRef<int64_t> numbers);
+
+/// The schedule of `op`; null where it has none of the kind.
+template <typename Schedule = ScheduleInterface> Schedule scheduleOf(mlir::Operation *op) {
+  return mlir::dyn_cast_if_present<Schedule>(op->getDiscardableAttr(AttnDialect::scheduleAttr));
+}
 } // namespace rapt::attn

@@ -55,7 +55,7 @@ def Attn_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral movesAttr = "attn.moves";
     /// The number of an `attn_host.parallel_for`, an i64, -1 for none. A function has the `attn.op` of each number.
     static constexpr ::llvm::StringLiteral dispatchAttr = "attn.dispatch";
-    /// Attribute of an op or module from the stage laid-out on: how the target's code does it (`#attn.schedule`).
+    /// Attribute of an op or module from the stage laid-out on: how the target's code does it (Attn_ScheduleInterface).
     static constexpr ::llvm::StringLiteral scheduleAttr = "attn.schedule";
     /// On attention with the probabilities of another one before it, which mixes other values: outputs of attention have
     /// them once.

@@ -67,7 +67,7 @@ void ReshapeAttr::print(AsmPrinter &printer) const {
 }
 
 /// `<NUMBER>`, a number of f32, as the parameter of a transform.
-template <typename Transform> static Attribute parseNumber(AsmParser &parser) {
+template <typename Transform> static Attribute parseFloatTransform(AsmParser &parser) {
   APFloat number(APFloat::IEEEsingle());
   const SMLoc begin = parser.getCurrentLocation();
   if (parser.parseLess())
@@ -77,8 +77,8 @@ template <typename Transform> static Attribute parseNumber(AsmParser &parser) {
   return parser.getChecked<Transform>(begin, parser.getContext(), number);
 }
 
-Attribute ScaleAttr::parse(AsmParser &parser, Type) { return parseNumber<ScaleAttr>(parser); }
-Attribute AddAttr::parse(AsmParser &parser, Type) { return parseNumber<AddAttr>(parser); }
+Attribute ScaleAttr::parse(AsmParser &parser, Type) { return parseFloatTransform<ScaleAttr>(parser); }
+Attribute AddAttr::parse(AsmParser &parser, Type) { return parseFloatTransform<AddAttr>(parser); }
 
 void ScaleAttr::print(AsmPrinter &printer) const { printer << "<" << getFactor() << ">"; }
 void AddAttr::print(AsmPrinter &printer) const { printer << "<" << getSummand() << ">"; }

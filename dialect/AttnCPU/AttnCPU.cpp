@@ -66,6 +66,13 @@ std::string CachePanelsAttr::getScaleAt(Type element, int64_t channels) const {
   return std::to_string(layout.elementLines() * layout.columns()) + " + p * " + std::to_string(layout.scaleBytes());
 }
 
+Attribute ModuleScheduleAttr::getLinalgTiles() const { return getLinalg(); }
+
+ModuleScheduleAttr ModuleScheduleAttr::around(Operation *op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  return module ? attn::scheduleOf<ModuleScheduleAttr>(module) : ModuleScheduleAttr();
+}
+
 static LogicalResult verifyFusedInto(Operation *op, Attribute value) {
   std::optional<Root> expected;
   if (isa<attn::LinearOp>(op))

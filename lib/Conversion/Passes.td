@@ -97,7 +97,7 @@ def AttnTileLinalg : Pass<"attn-tile-linalg"> {
     Where an iteration of a loop does not compute a carried tensor in place, the tensor is copied back at the end of the iteration. Extents are expressed by those of the entry's arguments.
 
     ```mlir
-    module attributes {attn.schedule = #attn.schedule<linalg = <columns = 256, rows = 16>>} {
+    module attributes {attn.schedule = #attn.linalg_tiles<columns = 256, rows = 16>} {
       func.func @zero(%x: tensor<?x1024xf32>) -> tensor<?x1024xf32> {
         %f0 = arith.constant 0.0 : f32
         %y = linalg.fill ins(%f0 : f32) outs(%x : tensor<?x1024xf32>) -> tensor<?x1024xf32>
@@ -107,7 +107,7 @@ def AttnTileLinalg : Pass<"attn-tile-linalg"> {
     ```
     becomes
     ```mlir
-    module attributes {attn.schedule = #attn.schedule<linalg = <columns = 256, rows = 16>>} {
+    module attributes {attn.schedule = #attn.linalg_tiles<columns = 256, rows = 16>} {
       func.func @zero(%x: tensor<?x1024xf32>) -> tensor<?x1024xf32> {
         %f0 = arith.constant 0.0 : f32
         %c0 = arith.constant 0 : index

@@ -24,7 +24,7 @@ using namespace rapt;
 namespace {
 
 /// A tile's extent along each loop, along its last two parallel loops that of `tiles`; 0: whole.
-SmallVector<OpFoldResult> tileOf(linalg::LinalgOp op, const neutral::LinalgTiles &tiles) {
+SmallVector<OpFoldResult> tileOf(linalg::LinalgOp op, attn::LinalgTilesAttr tiles) {
   Builder b(op.getContext());
   SmallVector<OpFoldResult> sizes;
   int64_t next = 0; // parallel loops seen, from the last
@@ -32,7 +32,7 @@ SmallVector<OpFoldResult> tileOf(linalg::LinalgOp op, const neutral::LinalgTiles
   for (utils::IteratorType loop : llvm::reverse(loops)) {
     int64_t size = 0;
     if (loop == utils::IteratorType::parallel)
-      size = next == 0 ? tiles.columns : next == 1 ? tiles.rows : 1, ++next;
+      size = next == 0 ? tiles.getColumns() : next == 1 ? tiles.getRows() : 1, ++next;
     sizes.push_back(b.getIndexAttr(size));
   }
   std::reverse(sizes.begin(), sizes.end());
@@ -61,7 +61,7 @@ scf::ForallOp normalized(IRRewriter &rewriter, scf::ForallOp grid) {
   return result;
 }
 
-LogicalResult tileByGrid(linalg::LinalgOp op, const neutral::LinalgTiles &tiles) {
+LogicalResult tileByGrid(linalg::LinalgOp op, attn::LinalgTilesAttr tiles) {
   IRRewriter rewriter(op.getContext());
   // Without points an op leaves its destinations as they are; upstream's tiling takes an extent of 0 for that of no
   // tile.
@@ -184,7 +184,7 @@ struct TileLinalg : rapt::impl::AttnTileLinalgBase<TileLinalg> {
     });
     for (linalg::LinalgOp op : ops) {
       auto module = op->getParentOfType<ModuleOp>();
-      if (failed(neutral::verifyLinalgTiles(module)) || failed(tileByGrid(op, neutral::LinalgTiles::of(module))))
+      if (failed(neutral::verifyLinalgTiles(module)) || failed(tileByGrid(op, neutral::linalgTilesOf(module))))
         return signalPassFailure();
     }
     SmallVector<tensor::DimOp> dims;

@@ -5,7 +5,7 @@
 // CHECK-DAG: #[[$FIRST_COLUMN:.*]] = affine_map<()[s0] -> (s0 * 64)>
 
 // A tile has as many points as the schedule says; tasks are counted from 0 by 1, as an executor counts them. The result is in the destination's place.
-module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
+module attributes {attn.schedule = #attn.linalg_tiles<columns = 64, rows = 8>} {
 // CHECK-LABEL: @fill
 // CHECK-SAME: %[[X:.*]]: tensor<?x1024xf32>
 func.func @fill(%x: tensor<?x1024xf32>) -> tensor<?x1024xf32> {
@@ -23,7 +23,7 @@ func.func @fill(%x: tensor<?x1024xf32>) -> tensor<?x1024xf32> {
 // -----
 
 // Other loops are taken point by point.
-module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
+module attributes {attn.schedule = #attn.linalg_tiles<columns = 64, rows = 8>} {
 // CHECK-LABEL: @cube
 func.func @cube(%x: tensor<5x32x512xf32>) -> tensor<5x32x512xf32> {
   %f0 = arith.constant 0.0 : f32
@@ -40,7 +40,7 @@ func.func @cube(%x: tensor<5x32x512xf32>) -> tensor<5x32x512xf32> {
 #row = affine_map<(d0, d1) -> (d0)>
 
 // A sum stays whole, so that its order is one for any number of threads. The grid keeps the number of the op that it computes.
-module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
+module attributes {attn.schedule = #attn.linalg_tiles<columns = 64, rows = 8>} {
 // CHECK-LABEL: @reduction
 func.func @reduction(%x: tensor<?x800xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
   // CHECK: scf.forall (%{{.*}}) in
@@ -62,7 +62,7 @@ func.func @reduction(%x: tensor<?x800xf32>, %y: tensor<?xf32>) -> tensor<?xf32> 
 #none = affine_map<(d0) -> ()>
 
 // Near miss: without a parallel loop there is no grid.
-module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
+module attributes {attn.schedule = #attn.linalg_tiles<columns = 64, rows = 8>} {
 // CHECK-LABEL: @one_sum
 func.func @one_sum(%x: tensor<800xf32>, %y: tensor<f32>) -> tensor<f32> {
   // CHECK-NOT: scf.forall
@@ -80,7 +80,7 @@ func.func @one_sum(%x: tensor<800xf32>, %y: tensor<f32>) -> tensor<f32> {
 
 // A tensor that an iteration makes elsewhere is copied back, and its extents are those of the entry's argument, so that no allocation
 // depends on the loop.
-module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
+module attributes {attn.schedule = #attn.linalg_tiles<columns = 64, rows = 8>} {
 // CHECK-LABEL: @carried
 // CHECK-SAME: %[[X:.*]]: tensor<?x80xf32>, %{{.*}}: tensor<?x80xf32>
 func.func @carried(%x: tensor<?x80xf32>, %w: tensor<?x80xf32>, %n: index) -> tensor<?x80xf32> {
@@ -108,7 +108,7 @@ func.func @carried(%x: tensor<?x80xf32>, %w: tensor<?x80xf32>, %n: index) -> ten
 // -----
 
 // Near miss: what is made in the place of the carried tensor needs no copy.
-module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
+module attributes {attn.schedule = #attn.linalg_tiles<columns = 64, rows = 8>} {
 // CHECK-LABEL: @in_place
 func.func @in_place(%x: tensor<?x80xf32>, %n: index) -> tensor<?x80xf32> {
   %c0 = arith.constant 0 : index
@@ -129,7 +129,7 @@ func.func @in_place(%x: tensor<?x80xf32>, %n: index) -> tensor<?x80xf32> {
 // -----
 
 // An op that a task computes already gets no grid of its own.
-module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
+module attributes {attn.schedule = #attn.linalg_tiles<columns = 64, rows = 8>} {
 // CHECK-LABEL: @inside
 func.func @inside(%x: tensor<64x80xf32>) -> tensor<64x80xf32> {
   %f0 = arith.constant 0.0 : f32
@@ -150,7 +150,7 @@ func.func @inside(%x: tensor<64x80xf32>) -> tensor<64x80xf32> {
 // -----
 
 // Near miss: a choice of which both sides are in the place of the carried tensor.
-module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
+module attributes {attn.schedule = #attn.linalg_tiles<columns = 64, rows = 8>} {
 // CHECK-LABEL: @chosen_in_place
 func.func @chosen_in_place(%x: tensor<?x80xf32>, %n: index, %some: i1) -> tensor<?x80xf32> {
   %c0 = arith.constant 0 : index

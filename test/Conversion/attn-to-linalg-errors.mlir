@@ -43,7 +43,7 @@ func.func @recurrence(%x: tensor<?x256xf32>, %w: tensor<8x33x32xf32>, %begin: te
 
 // -----
 
-#tiles = #attn.schedule<keys = 24, queries = 8>
+#tiles = #attn.attention_tiles<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -57,7 +57,7 @@ func.func @channels(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %v: tensor<?
 
 // -----
 
-#tiles = #attn.schedule<keys = 24, queries = 8>
+#tiles = #attn.attention_tiles<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -73,7 +73,7 @@ func.func @two_caches(%cache: tensor<?x2x4x2x64x64xf32>, %other: tensor<?x2x4x2x
 
 // -----
 
-#tiles = #attn.schedule<keys = 24, queries = 8>
+#tiles = #attn.attention_tiles<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, b, hkv, dv)>

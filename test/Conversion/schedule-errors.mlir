@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-to-linalg --attn-tile-linalg --split-input-file --verify-diagnostics
 
-// The sizes of a neutral decomposition are input: one error for each that is missing, too large or unknown.
+// The sizes of a neutral decomposition are input: one error for each that is missing or too large.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -18,38 +18,14 @@ func.func @f(%q: tensor<?x4x20xf32>, %s: f32) -> tensor<?x4x20xf32> {
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @f(%q: tensor<?x4x20xf32>, %s: f32) -> tensor<?x4x20xf32> {
-  // expected-error@+1 {{has a schedule without 'keys'}}
-  %1 = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<queries = 8>} : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
-  return %1 : tensor<?x4x20xf32>
-}
-
-// -----
-
-#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
-#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
-#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
-#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-func.func @f(%q: tensor<?x4x20xf32>, %s: f32) -> tensor<?x4x20xf32> {
   // expected-error@+1 {{has a schedule whose 'keys' must be from 1 to 1024, found 1025}}
-  %1 = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<queries = 8, keys = 1025>} : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
+  %1 = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn.schedule = #attn.attention_tiles<queries = 8, keys = 1025>} : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
   return %1 : tensor<?x4x20xf32>
 }
 
 // -----
 
-#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
-#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
-#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
-#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-func.func @f(%q: tensor<?x4x20xf32>, %s: f32) -> tensor<?x4x20xf32> {
-  // expected-error@+1 {{has a schedule with 'splits', which it has no use for}}
-  %1 = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<queries = 8, keys = 24, splits = 4>} : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
-  return %1 : tensor<?x4x20xf32>
-}
-
-// -----
-
-// expected-error@+1 {{'builtin.module' op has no attn.schedule with 'linalg'}}
+// expected-error@+1 {{'builtin.module' op has no attn.schedule with #attn.linalg_tiles}}
 module {
   func.func @fill(%x: tensor<?x1024xf32>) -> tensor<?x1024xf32> {
     %f0 = arith.constant 0.0 : f32
@@ -60,19 +36,8 @@ module {
 
 // -----
 
-// expected-error@+1 {{has a schedule without 'columns'}}
-module attributes {attn.schedule = #attn.schedule<linalg = <rows = 8>>} {
-  func.func @fill(%x: tensor<?x1024xf32>) -> tensor<?x1024xf32> {
-    %f0 = arith.constant 0.0 : f32
-    %y = linalg.fill ins(%f0 : f32) outs(%x : tensor<?x1024xf32>) -> tensor<?x1024xf32>
-    return %y : tensor<?x1024xf32>
-  }
-}
-
-// -----
-
 // expected-error@+1 {{has a schedule whose 'rows' must be from 1 to 1048576, found 1048577}}
-module attributes {attn.schedule = #attn.schedule<linalg = <rows = 1048577, columns = 8>>} {
+module attributes {attn.schedule = #attn.linalg_tiles<rows = 1048577, columns = 8>} {
   func.func @fill(%x: tensor<?x1024xf32>) -> tensor<?x1024xf32> {
     %f0 = arith.constant 0.0 : f32
     %y = linalg.fill ins(%f0 : f32) outs(%x : tensor<?x1024xf32>) -> tensor<?x1024xf32>

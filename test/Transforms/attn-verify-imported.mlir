@@ -159,7 +159,7 @@ module attributes {attn.target = {target = "cpu"}} {
 
 func.func @scheduled(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
   // expected-error@+1 {{'attn.linear' op has attn.schedule: the imported stage promises code of no target}}
-  %y = attn.linear %x, %w {attn.schedule = #attn.schedule<rows = 1>} : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  %y = attn.linear %x, %w {attn.schedule = #attn_cpu.micro_kernel<columns = 16, rows = 1>} : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 

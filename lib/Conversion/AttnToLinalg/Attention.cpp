@@ -24,7 +24,7 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
     AttentionOperands o(op);
     if (std::string reason = notLegalBecause(o, cache); !reason.empty())
       return rewriter.notifyMatchFailure(op, reason);
-    remarkMask(op, o.tiles.queries, o.tiles.keys);
+    remarkMask(op, o.tiles.getQueries(), o.tiles.getKeys());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     OpFoldResult queries = o.extentOf(b, Dim::Q);
     SmallVector<OpFoldResult> shape;
@@ -46,7 +46,7 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
     if (o.qBegin) // queries behind the last row's give 0 (A28)
       init = filled(b, 0, init);
     SmallVector<OpFoldResult> extents{o.extentOf(b, Dim::B), o.extentOf(b, Dim::HKV), o.extentOf(b, Dim::G),
-                                      affineOf(b, b.getAffineDimExpr(0).ceilDiv(o.tiles.queries), {queries})};
+                                      affineOf(b, b.getAffineDimExpr(0).ceilDiv(o.tiles.getQueries()), {queries})};
     SmallVector<Value> inits{init};
     if (lse) // queries behind the last row's have no keys
       inits.push_back(o.qBegin ? filled(b, -std::numeric_limits<double>::infinity(), lse) : lse);

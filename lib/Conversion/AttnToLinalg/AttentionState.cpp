@@ -116,15 +116,15 @@ struct DecomposeState : OpRewritePattern<attn::AttentionStateOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::AttentionStateOp op, PatternRewriter &rewriter) const override {
-    const auto tiling = AttentionTiles::of(op);
+    const auto tiling = attn::scheduleOf<attn::AttentionTilesAttr>(op);
     // A part of a grid is one task's.
     if (op->getParentOfType<scf::ForallOp>()) {
-      rewriter.replaceOp(op, overKeys(rewriter, op, tiling.keys));
+      rewriter.replaceOp(op, overKeys(rewriter, op, tiling.getKeys()));
       return success();
     }
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     OpFoldResult queries = extent(b, op.getQuery(), 0);
-    OpFoldResult tiles = affineOf(b, b.getAffineDimExpr(0).ceilDiv(tiling.queries), {queries});
+    OpFoldResult tiles = affineOf(b, b.getAffineDimExpr(0).ceilDiv(tiling.getQueries()), {queries});
     rewriter.replaceOp(
         op, grid(b, {tiles}, op.getDpsInits(), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
           return updateTile(b, rewriter, op, tiling, ids[0], queries, dests);
@@ -133,12 +133,12 @@ struct DecomposeState : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   static SmallVector<Insertion> updateTile(ImplicitLocOpBuilder &b, RewriterBase &rewriter, attn::AttentionStateOp op,
-                                           const AttentionTiles &tiling, Value nth, OpFoldResult queries,
+                                           attn::AttentionTilesAttr tiling, Value nth, OpFoldResult queries,
                                            ValueRange dests) {
-    OpFoldResult first = affineOf(b, b.getAffineDimExpr(0) * tiling.queries, {OpFoldResult(nth)}),
+    OpFoldResult first = affineOf(b, b.getAffineDimExpr(0) * tiling.getQueries(), {OpFoldResult(nth)}),
                  rest = affineOf(b, b.getAffineDimExpr(0) - b.getAffineDimExpr(1), {queries, first});
     SmallVector<OpFoldResult> offsets{first, b.getIndexAttr(0)},
-        sizes{affineMin(b, {b.getIndexAttr(tiling.queries), rest}), extent(b, op.getKey(), 0)};
+        sizes{affineMin(b, {b.getIndexAttr(tiling.getQueries()), rest}), extent(b, op.getKey(), 0)};
     auto tile = cast<attn::AttentionStateOp>(op.getTiledImplementation(b, offsets, sizes)->tiledOps[0]);
     SmallVector<Insertion> insertions(3);
     SmallVector<Value> before(tile.getDpsInits());
@@ -151,7 +151,7 @@ struct DecomposeState : OpRewritePattern<attn::AttentionStateOp> {
     }
     eraseDead(rewriter, before);
     b.setInsertionPointAfter(tile);
-    for (auto [insertion, result] : llvm::zip_equal(insertions, overKeys(rewriter, tile, tiling.keys)))
+    for (auto [insertion, result] : llvm::zip_equal(insertions, overKeys(rewriter, tile, tiling.getKeys())))
       insertion.tile = result;
     eraseDead(rewriter, tile.getResult(0));
     return insertions;

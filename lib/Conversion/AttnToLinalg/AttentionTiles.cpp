@@ -11,7 +11,8 @@ AttentionOperands::AttentionOperands(attn::AttentionOp op)
     : op(op), query(op.getQuery()), key(op.getKey()), value(op.getValue()), scale(op.getScale()),
       qBegin(op.getQBegin()), qOffset(op.getQOffset()), kvBegin(op.getKvBegin()), kvLength(op.getKvLength()),
       additive(op.getAdditive()), sink(op.getSink()), secondQuery(op.getSecondQuery()), secondKey(op.getSecondKey()),
-      extras(op.getExtras()), score(&op.getScore()), mask(&op.getMask()), tiles(AttentionTiles::of(op)) {
+      extras(op.getExtras()), score(&op.getScore()), mask(&op.getMask()),
+      tiles(attn::scheduleOf<attn::AttentionTilesAttr>(op)) {
   for (unsigned i = 0; i < op.getMaps().size(); ++i)
     maps.push_back(op.getMap(i));
 }
@@ -108,13 +109,13 @@ QueryTile neutral::queryTile(ImplicitLocOpBuilder &b, const AttentionOperands &o
   }
   std::optional<int64_t> count = o.qBegin ? std::nullopt : getConstantIntValue(o.extentOf(b, Dim::Q));
   // The size of a single tile is a constant from the start: a later fold would not reach the types of loops.
-  const bool isOnly = count && *count <= o.tiles.queries;
-  Value start = arith::MulIOp::create(b, nth, index(b, o.tiles.queries));
+  const bool isOnly = count && *count <= o.tiles.getQueries();
+  Value start = arith::MulIOp::create(b, nth, index(b, o.tiles.getQueries()));
   tile.inRow = isOnly ? zero : arith::MinSIOp::create(b, start, queries);
   tile.first = arith::AddIOp::create(b, begin, tile.inRow);
   Value rest = arith::SubIOp::create(b, queries, tile.inRow);
   tile.size = isOnly ? OpFoldResult(b.getIndexAttr(*count))
-                     : affineMin(b, {b.getIndexAttr(o.tiles.queries), OpFoldResult(rest)});
+                     : affineMin(b, {b.getIndexAttr(o.tiles.getQueries()), OpFoldResult(rest)});
   Value offset = o.qOffset ? readIndex(b, o.qOffset, row) : zero;
   tile.position = arith::AddIOp::create(b, offset, tile.inRow); // A14
 
@@ -174,7 +175,7 @@ AffineMap neutral::mapOfPart(ImplicitLocOpBuilder &b, const AttentionOperands &o
 KeyRange neutral::keyRange(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile) {
   SmallVector<attn::KVViewOp> views = o.views();
   if (views.empty())
-    return {tile.from, tile.to, o.tiles.keys};
+    return {tile.from, tile.to, o.tiles.getKeys()};
   const int64_t step = views.front().getLayout()->getPositions();
   Value block = arith::DivUIOp::create(b, tile.from, index(b, step));
   return {arith::MulIOp::create(b, block, index(b, step)), tile.to, step};

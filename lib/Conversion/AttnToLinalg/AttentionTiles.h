@@ -20,7 +20,7 @@ struct AttentionOperands {
   llvm::SmallVector<Value> extras;
   llvm::SmallVector<AffineMap> maps; ///< query, key, value, result, extras, second query, second key
   mlir::Region *score, *mask;
-  AttentionTiles tiles; ///< queries of a task, and keys of a block that is not a cache's
+  attn::AttentionTilesAttr tiles; ///< queries of a task, and keys of a block that is not a cache's
 
   /// The tensor with map `i`, but the result; null where none is read.
   Value operand(unsigned i) const;

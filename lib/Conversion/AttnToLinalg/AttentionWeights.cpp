@@ -83,7 +83,7 @@ Value neutral::weigh(ImplicitLocOpBuilder &b, AttentionOperands o, const CacheRe
   Value groups = asValue(b, o.extentOf(b, Dim::G));
   SmallVector<OpFoldResult> extents{
       counted, b.getIndexAttr(asked.size()),
-      affineOf(b, b.getAffineDimExpr(0).ceilDiv(o.tiles.queries), {o.extentOf(b, Dim::Q)})};
+      affineOf(b, b.getAffineDimExpr(0).ceilDiv(o.tiles.getQueries()), {o.extentOf(b, Dim::Q)})};
   return grid(b, extents, weights, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
     Value head = readIndex(b, heads, ids[1]);
     Value keyHead = arith::DivUIOp::create(b, head, groups), group = arith::RemUIOp::create(b, head, groups);

@@ -99,16 +99,21 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
     return slice(b, source, {token, head, b.getIndexAttr(0)}, {one, one, extent(b, source, 2)});
   }
 
-  /// The schedule, with all positions of a block where it has none, and 0 channels where a task has
-  /// those of a row.
-  AppendTiles tilesOf(attn::KVAppendOp op, attn::CacheLayoutInterface layout) const {
-    AppendTiles tiles = AppendTiles::of(op);
-    if (tiles.positions == 0)
-      tiles.positions = layout.getPositions();
+  struct Tiles {
+    int64_t positions, channels; ///< channels are 0 where a task has those of a row
+  };
+  /// The schedule, with all positions of a block where it has none.
+  Tiles tilesOf(attn::KVAppendOp op, attn::CacheLayoutInterface layout) const {
+    Tiles tiles{layout.getPositions(), 0};
+    auto schedule = attn::scheduleOf<attn::AppendTilesAttr>(op);
+    if (!schedule)
+      return tiles;
+    tiles.positions = schedule.getPositions().value_or(tiles.positions);
+    const std::optional<int64_t> channels = schedule.getChannels();
     auto canBeSplit = [&](Value pool) { return cache->canBeSplit(getElementTypeOrSelf(pool.getType())); };
-    if (tiles.channels && (layout.getKeys() != layout.getValues() || layout.getKeys() % tiles.channels != 0 ||
-                           !canBeSplit(op.getCache()) || (op.getValueCache() && !canBeSplit(op.getValueCache()))))
-      tiles.channels = 0;
+    if (channels && layout.getKeys() == layout.getValues() && layout.getKeys() % *channels == 0 &&
+        canBeSplit(op.getCache()) && (!op.getValueCache() || canBeSplit(op.getValueCache())))
+      tiles.channels = *channels;
     return tiles;
   }
 

@@ -11,7 +11,6 @@
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Target/CPU/Schedule/Passes.h"
-#include "lib/Target/CPU/Schedule/Schedule.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "lib/Target/Target.h"
 #include "lib/Transforms/Passes.h"

@@ -23,7 +23,7 @@ def AttnGPUTile : Pass<"attn-gpu-tile", "::mlir::ModuleOp"> {
     #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
     #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
     func.func @f(%q: tensor<?x12x64xbf16>, %k: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xbf16> {
-      %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>, attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 64, warps = 4>, blocks = 264, least_keys = 256>}
+      %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.attention_tiles<keys = 8, queries = 1>, attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 64, warps = 4>, blocks = 264, least_keys = 256>}
         : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xbf16>
       return %o : tensor<?x12x64xbf16>
     }

@@ -56,8 +56,8 @@ def AttnGenericSchedule : Pass<"attn-generic-schedule", "::mlir::ModuleOp"> {
     ```
     becomes
     ```
-    module attributes {attn.schedule = #attn.schedule<linalg = <columns = 256, rows = 16>>} {
-        %o = attn.attention ... {attn.schedule = #attn.schedule<keys = 64, queries = 16>} ...
+    module attributes {attn.schedule = #attn.linalg_tiles<columns = 256, rows = 16>} {
+        %o = attn.attention ... {attn.schedule = #attn.attention_tiles<keys = 64, queries = 16>} ...
     ```
   }];
   let options = [Option<"queries", "queries", "int64_t", "16", "Queries of a tile">,
@@ -66,6 +66,7 @@ def AttnGenericSchedule : Pass<"attn-generic-schedule", "::mlir::ModuleOp"> {
                  Option<"channels", "channels", "int64_t", "0", "Channels of a task that appends to a cache; 0: all">,
                  Option<"rows", "rows", "int64_t", "16", "Points of a linalg op's tile along its last parallel loop but one">,
                  Option<"columns", "columns", "int64_t", "256", "Points along its last parallel loop">];
+  let dependentDialects = ["::rapt::attn::AttnDialect"];
 }
 
 def AttnGenericVectorize : Pass<"attn-generic-vectorize"> {
@@ -120,7 +121,7 @@ def AttnVerifyGeneric : Pass<"attn-verify-generic", "::mlir::ModuleOp"> {
     attention op its schedule. With `tiled`, no attn op remains but declarations and parameter slices.
 
     ```mlir
-    module attributes {attn.target = {target = "generic", vector_bytes = 16 : i64}, attn.schedule = #attn.schedule<linalg = <columns = 256, rows = 16>>} {
+    module attributes {attn.target = {target = "generic", vector_bytes = 16 : i64}, attn.schedule = #attn.linalg_tiles<columns = 256, rows = 16>} {
       func.func @relu(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
         %y = attn.activation relu %x : tensor<?x64xf32>
         return %y : tensor<?x64xf32>

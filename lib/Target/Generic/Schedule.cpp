@@ -19,13 +19,15 @@ struct GenericSchedule : rapt::impl::AttnGenericScheduleBase<GenericSchedule> {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
     MLIRContext *context = &getContext();
-    getOperation()->setAttr(attn::AttnDialect::scheduleAttr, neutral::LinalgTiles{rows, columns}.toAttr(context));
-    attn::ScheduleAttr attention = neutral::AttentionTiles{queries, keys}.toAttr(context);
+    getOperation()->setAttr(attn::AttnDialect::scheduleAttr, attn::LinalgTilesAttr::get(context, columns, rows));
+    auto attention = attn::AttentionTilesAttr::get(context, keys, queries);
+    auto orWhole = [](int64_t extent) { return extent ? std::optional(extent) : std::nullopt; };
+    auto append = attn::AppendTilesAttr::get(context, orWhole(channels), orWhole(positions));
     getOperation()->walk([&](Operation *op) {
       if (neutral::hasAttentionTiles(op))
         op->setAttr(attn::AttnDialect::scheduleAttr, attention);
       else if (isa<attn::KVAppendOp>(op) && (positions || channels))
-        op->setAttr(attn::AttnDialect::scheduleAttr, neutral::AppendTiles{positions, channels}.toAttr(context));
+        op->setAttr(attn::AttnDialect::scheduleAttr, append);
     });
   }
 };

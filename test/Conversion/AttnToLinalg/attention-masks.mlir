@@ -20,7 +20,7 @@ func.func @kinds(%q: tensor<?x32xf32>, %k: tensor<?x32xf32>, %kinds: tensor<?xi8
   // CHECK: } else {
   // CHECK-NEXT: scf.yield %[[ACC]], %[[MAX]], %[[SUM]]
   // CHECK: scf.yield %[[STATE]]#0, %[[STATE]]#1, %[[STATE]]#2
-  %o = attn.attention %q, %k, %k, %s extras(%kinds : tensor<?xi8>) maps [#q, #k, #v, #o, #of_key] {attn.schedule = #attn.schedule<keys = 64, queries = 16>}
+  %o = attn.attention %q, %k, %k, %s extras(%kinds : tensor<?xi8>) maps [#q, #k, #v, #o, #of_key] {attn.schedule = #attn.attention_tiles<keys = 64, queries = 16>}
     : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x32xf32> mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index, %kind: i8):
       %three = arith.constant 3 : i8
@@ -42,7 +42,7 @@ func.func @kinds(%q: tensor<?x32xf32>, %k: tensor<?x32xf32>, %kinds: tensor<?xi8
 // CHECK-NOT: scf.if
 // CHECK: return
 func.func @causal(%q: tensor<?x32xf32>, %k: tensor<?x32xf32>, %s: f32) -> tensor<?x32xf32> {
-  %o = attn.attention %q, %k, %k, %s maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 64, queries = 16>}
+  %o = attn.attention %q, %k, %k, %s maps [#q, #k, #v, #o] {attn.schedule = #attn.attention_tiles<keys = 64, queries = 16>}
     : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x32xf32> mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
       %keep = arith.cmpi sle, %j, %i : index

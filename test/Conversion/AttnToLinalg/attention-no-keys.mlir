@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-to-linalg --canonicalize | FileCheck %s
 
-#tiles = #attn.schedule<keys = 24, queries = 8>
+#tiles = #attn.attention_tiles<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-to-linalg --split-input-file | FileCheck %s
 
-#tiles = #attn.schedule<keys = 24, queries = 8>
+#tiles = #attn.attention_tiles<keys = 24, queries = 8>
 // A state outside of a grid is cut into tiles of 8 queries, by its own interface: positions and slices move with the tile. Each tile goes through its keys
 // in blocks of 24, which the loop carries acc, max and sum through.
 // CHECK-LABEL: @whole
@@ -37,7 +37,7 @@ func.func @whole(%q: tensor<?x20xf32>, %k: tensor<?x20xbf16>, %v: tensor<?x24xf3
 
 // -----
 
-#tiles = #attn.schedule<keys = 24, queries = 8>
+#tiles = #attn.attention_tiles<keys = 24, queries = 8>
 // Near miss: in a grid a state is a task's, which another grid cannot be in.
 // CHECK-LABEL: @task
 func.func @task(%q: tensor<8x20xf32>, %k: tensor<?x20xf32>, %v: tensor<?x24xf32>, %s: f32, %i: index, %acc: tensor<8x24xf32>, %m: tensor<8xf32>,

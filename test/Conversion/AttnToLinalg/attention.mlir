@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-to-linalg --split-input-file | FileCheck %s
 
-#tiles = #attn.schedule<keys = 24, queries = 8>
+#tiles = #attn.attention_tiles<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -83,7 +83,7 @@ func.func @causal(%q: tensor<?x3x20xf32>, %k: tensor<?x3x20xf32>, %v: tensor<?x3
 
 // -----
 
-#tiles = #attn.schedule<keys = 24, queries = 8>
+#tiles = #attn.attention_tiles<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -108,7 +108,7 @@ func.func @unmasked(%q: tensor<?x3x20xf32>, %k: tensor<?x3x20xf32>, %scale: f32)
 
 // -----
 
-#tiles = #attn.schedule<keys = 24, queries = 8>
+#tiles = #attn.attention_tiles<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -140,7 +140,7 @@ func.func @window(%q: tensor<?x1x20xf32>, %k: tensor<?x1x20xf32>, %scale: f32) -
 
 // -----
 
-#tiles = #attn.schedule<keys = 24, queries = 8>
+#tiles = #attn.attention_tiles<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -173,7 +173,7 @@ func.func @packed(%q: tensor<?x2x3x20xf32>, %k: tensor<?x2x20xf32>, %scale: f32,
 
 // -----
 
-#tiles = #attn.schedule<keys = 24, queries = 8>
+#tiles = #attn.attention_tiles<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -190,7 +190,7 @@ func.func @dynamic(%q: tensor<?x3x?xf32>, %k: tensor<?x3x?xf32>, %v: tensor<?x3x
 
 // -----
 
-#tiles = #attn.schedule<keys = 24, queries = 8>
+#tiles = #attn.attention_tiles<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, dqk, kv)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -221,7 +221,7 @@ func.func @heads_last(%q: tensor<1x2x2xf32>, %k: tensor<2x2xf32>, %v: tensor<2x1
   // CHECK: %[[SLICE:.*]] = tensor.extract_slice %{{.*}}[%{{.*}}, 0, %{{.*}}] [1, 2, 1] [1, 1, 1] : tensor<1x2x2xf32> to tensor<1x2x1xf32>
   // CHECK: tensor.collapse_shape %[[SLICE]] {{\[\[}}0], [1, 2]] : tensor<1x2x1xf32> into tensor<1x2xf32>
   %o = attn.attention %q, %k, %v, %scale
-    maps [affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, dqk, g)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dv)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, g, dv)>] {attn.schedule = #attn.schedule<keys = 24, queries = 8>}
+    maps [affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, dqk, g)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dv)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, g, dv)>] {attn.schedule = #attn.attention_tiles<keys = 24, queries = 8>}
     : tensor<1x2x2xf32>, tensor<2x2xf32>, tensor<2x1xf32> -> tensor<1x2x1xf32>
   return %o : tensor<1x2x1xf32>
 }

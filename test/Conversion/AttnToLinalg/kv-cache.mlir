@@ -12,7 +12,7 @@ func.func @append(%c: !attn.kv_cache<1 x 1 x 32, block = 64, f32>, %l: index, %k
 
 // -----
 
-#tiles = #attn.schedule<keys = 24, queries = 8>
+#tiles = #attn.attention_tiles<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -27,7 +27,7 @@ func.func @cached(%cache: !attn.kv_cache<1 x 4 x 64, block = 64, f32>, %layer: i
 
 // -----
 
-#tiles = #attn.schedule<keys = 24, queries = 8>
+#tiles = #attn.attention_tiles<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>

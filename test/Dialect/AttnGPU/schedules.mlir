@@ -22,12 +22,12 @@ func.func @matmul(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) {
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-// ALIAS: #schedule = #attn.schedule<
+// ALIAS: #schedule = #attn.attention_tiles<
 // ALIAS: #schedule1 = #attn_gpu.attention_schedule<
 // CHECK-LABEL: func.func @attention
-// CHECK: {attn.schedule = #attn.schedule<keys = 8, queries = 1>, attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 32, warps = 2, matmul = tf32>, blocks = 264, least_keys = 256>}
+// CHECK: {attn.schedule = #attn.attention_tiles<keys = 8, queries = 1>, attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 32, warps = 2, matmul = tf32>, blocks = 264, least_keys = 256>}
 func.func @attention(%q: tensor<?x12x64xf32>, %scale: f32) -> tensor<?x12x64xf32> {
-  %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>, attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 32, warps = 2, matmul = tf32>, blocks = 264, least_keys = 256>}
+  %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.attention_tiles<keys = 8, queries = 1>, attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 32, warps = 2, matmul = tf32>, blocks = 264, least_keys = 256>}
       : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
   return %o : tensor<?x12x64xf32>
 }

@@ -5,7 +5,7 @@
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-#s = #attn.schedule<keys = 8, queries = 1>
+#s = #attn.attention_tiles<keys = 8, queries = 1>
 module attributes {attn.target = {target = "cuda", device_arch = 80 : i64}} {
   // CHECK-LABEL: func.func @halves
   // CHECK: attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = {{[0-9]+}}, keys = {{[0-9]+}}, warps = {{[0-9]+}}>, blocks = {{[0-9]+}}, least_keys = {{[0-9]+}}>
@@ -74,14 +74,14 @@ module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, devic
   // CHECK-LABEL: func.func @tf32
   // CHECK: tiles = <rows = 64, keys = 16, warps = 2, matmul = tf32x3>
   func.func @tf32(%q: tensor<?x12x128xf32>, %scale: f32) -> tensor<?x12x128xf32> {
-    %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>} : tensor<?x12x128xf32>, tensor<?x12x128xf32>, tensor<?x12x128xf32> -> tensor<?x12x128xf32>
+    %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.attention_tiles<keys = 8, queries = 1>} : tensor<?x12x128xf32>, tensor<?x12x128xf32>, tensor<?x12x128xf32> -> tensor<?x12x128xf32>
     return %o : tensor<?x12x128xf32>
   }
 
   // CHECK-LABEL: func.func @wide
   // CHECK: tiles = <rows = 32, keys = 16, warps = 2, matmul = tf32x3>
   func.func @wide(%q: tensor<?x12x256xf32>, %scale: f32) -> tensor<?x12x256xf32> {
-    %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>} : tensor<?x12x256xf32>, tensor<?x12x256xf32>, tensor<?x12x256xf32> -> tensor<?x12x256xf32>
+    %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.attention_tiles<keys = 8, queries = 1>} : tensor<?x12x256xf32>, tensor<?x12x256xf32>, tensor<?x12x256xf32> -> tensor<?x12x256xf32>
     return %o : tensor<?x12x256xf32>
   }
 }
@@ -97,7 +97,7 @@ module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, devic
   // CHECK-LABEL: func.func @hopper
   // CHECK: matmul = wgmma>
   func.func @hopper(%q: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xf32> {
-    %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>} : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xf32>
+    %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.attention_tiles<keys = 8, queries = 1>} : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>
   }
 }

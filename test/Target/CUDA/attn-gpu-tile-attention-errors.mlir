@@ -6,7 +6,7 @@
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @floats(%q: tensor<?x12x64xf32>, %scale: f32) -> tensor<?x12x64xf32> {
   // expected-error@+1 {{'attn_gpu.attention_tile' op multiplies 'f32', 'f32' and 'f32', which mma does not}}
-  %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>, attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 64, warps = 4>>} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+  %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.attention_tiles<keys = 8, queries = 1>, attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 64, warps = 4>>} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
   return %o : tensor<?x12x64xf32>
 }
 
@@ -18,6 +18,6 @@ func.func @floats(%q: tensor<?x12x64xf32>, %scale: f32) -> tensor<?x12x64xf32> {
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @adds(%q: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xbf16> {
   // expected-error@+1 {{'attn_gpu.attention_tile' op multiplies 'bf16', 'bf16' and 'bf16', which fma does not}}
-  %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>, attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 64, warps = 4, matmul = fma>>} : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xbf16>
+  %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.attention_tiles<keys = 8, queries = 1>, attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 64, warps = 4, matmul = fma>>} : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xbf16>
   return %o : tensor<?x12x64xbf16>
 }

@@ -4,7 +4,7 @@
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
-#s = #attn.schedule<keys = 8, queries = 1>
+#s = #attn.attention_tiles<keys = 8, queries = 1>
 #s_gpu = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 64, warps = 4>>
 
 // The three query heads of a group are rows of one tile, of 21 queries. Keys behind the tile's last query are left out, and a block whose last key is not behind the first
@@ -44,7 +44,7 @@ func.func @causal(%q: tensor<?x2x3x64xbf16>, %k: tensor<?x2x64xbf16>, %scale: f3
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, g, q, dv)>
 #bias = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, kv)>
-#s = #attn.schedule<keys = 8, queries = 1>
+#s = #attn.attention_tiles<keys = 8, queries = 1>
 #s_gpu = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 64, warps = 4>>
 
 // Heads before queries are in tiles of their own. The score region reads an element of the bias, whose indices stay within it; log-sum-exp is a second result.
@@ -74,7 +74,7 @@ func.func @heads_first(%q: tensor<2x3x?x64xbf16>, %k: tensor<?x2x64xbf16>, %bias
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-#s = #attn.schedule<keys = 8, queries = 1>
+#s = #attn.attention_tiles<keys = 8, queries = 1>
 #s_gpu = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 64, warps = 4>>
 
 // Keys and values of a cache are read by the numbers of their blocks.
@@ -104,7 +104,7 @@ func.func @cached(%pool: tensor<?x6x2x2x32x64xbf16>, %table: tensor<?x?xi32>, %l
 // CHECK: attn.attention
 // CHECK-NOT: attn_gpu
 func.func @other(%q: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xf32> {
-  %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>} : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xf32>
+  %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.attention_tiles<keys = 8, queries = 1>} : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xf32>
   return %o : tensor<?x12x64xf32>
 }
 
@@ -117,7 +117,7 @@ func.func @other(%q: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xf32> {
 #queries = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q)>
 #keys = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv)>
 #both = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, kv)>
-#s = #attn.schedule<keys = 8, queries = 1>
+#s = #attn.attention_tiles<keys = 8, queries = 1>
 #s_gpu = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 64, warps = 4>>
 
 // A task ahead finds the bounds of the documents of each block of keys, the complement of the largest beside the least. Those of a tile's queries are found once: a block of others is dropped.
@@ -151,7 +151,7 @@ func.func @documents(%q: tensor<?x2x64xbf16>, %d: tensor<?xi32>, %m: tensor<?x?x
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-#s = #attn.schedule<keys = 8, queries = 1>
+#s = #attn.attention_tiles<keys = 8, queries = 1>
 #s_gpu = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 64, warps = 4>, blocks = 100, least_keys = 256>
 
 // Where the two tiles leave thread blocks idle, each has parts of the keys, of whole blocks. Their results, largest scores and sums are f32; the sink counts once, where they are combined.

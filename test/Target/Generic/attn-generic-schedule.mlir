@@ -7,8 +7,8 @@
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
 // Attention has its tiles and KV blocks; linalg ops, which other ops become, have those of the module.
-// CHECK: #[[LINALG:.*]] = #attn.schedule<linalg = <columns = 256, rows = 16>>
-// CHECK: #[[TILES:.*]] = #attn.schedule<keys = 64, queries = 16>
+// CHECK: #[[LINALG:.*]] = #attn.linalg_tiles<columns = 256, rows = 16>
+// CHECK: #[[TILES:.*]] = #attn.attention_tiles<keys = 64, queries = 16>
 // CHECK: module attributes {attn.schedule = #[[LINALG]]}
 // CHECK: attn.attention {{.*}} {attn.schedule = #[[TILES]]}
 // CHECK: attn.activation relu %{{[a-z0-9]+}} : tensor
@@ -17,7 +17,7 @@
 // CHECK: attn.kv_append
 // CHECK-NOT: attn.schedule
 // CHECK: return
-// APPEND: #[[PART:.*]] = #attn.schedule<channels = 2, positions = 4>
+// APPEND: #[[PART:.*]] = #attn.append_tiles<channels = 2, positions = 4>
 // APPEND: attn.kv_append {{.*}} {attn.schedule = #[[PART]]}
 module {
   func.func @f(%q: tensor<?x4x20xf32>, %s: f32, %x: tensor<?x64xf32>) -> (tensor<?x4x20xf32>, tensor<?x64xf32>) {

@@ -15,7 +15,7 @@
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Codegen/ScoreRegions.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
-#include "lib/Target/CPU/Schedule/Fields.h"
+#include "lib/Target/CPU/Schedule/Kernel.h"
 #include "lib/Target/CPU/Schedule/Verify.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/TargetInfo/TargetInfo.h"
@@ -155,9 +155,13 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
   }
 
   /// Whether a matmul is one op of all panels, two of which AMX multiplies at a time.
-  static bool takesAllPanels(attn_cpu::AttentionStateOp op) { return op.getBf16Matmul() && kernelIn(op).matrixRows; }
+  static bool takesAllPanels(attn_cpu::AttentionStateOp op) {
+    return op.getBf16Matmul() && kernelIn(op).getMatrixRows();
+  }
 
-  static MicroKernel kernelIn(attn_cpu::AttentionStateOp op) { return scheduleOf<MicroKernel>(op); }
+  static attn_cpu::MicroKernelAttr kernelIn(attn_cpu::AttentionStateOp op) {
+    return attn::scheduleOf<attn_cpu::MicroKernelAttr>(op);
+  }
 
   /// The factor of the query. Without a score region it includes log2 e: scores are in base-2 units (A7, A19).
   static Value factorOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op) {

@@ -1,10 +1,10 @@
 //===- LowerCopies.cpp - Lowers memref.copy to loops over vectors -------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Analysis/ElementSize.h"
 #include "lib/Conversion/Copies.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
-#include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,10 +19,9 @@ namespace rapt {
 } // namespace rapt
 
 using namespace mlir;
+using rapt::attn_cpu::CopyScheduleAttr;
 using rapt::attn_cpu::kLineBytes;
 using rapt::attn_cpu::kPanel;
-using rapt::cpu::CopySchedule;
-using rapt::cpu::moduleSchedule;
 
 namespace {
 
@@ -42,14 +41,14 @@ struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
     for (memref::CopyOp copy : copies) {
       if (!rapt::isOntoItself(copy)) {
         ImplicitLocOpBuilder b(copy.getLoc(), copy);
-        lower(b, moduleSchedule<CopySchedule>(copy->getParentOfType<ModuleOp>(), rapt::cpu::kCopies), copy.getSource(),
-              copy.getTarget());
+        const auto schedule = rapt::attn_cpu::ModuleScheduleAttr::around(copy);
+        lower(b, schedule ? schedule.getCopies() : CopyScheduleAttr(), copy.getSource(), copy.getTarget());
       }
       copy.erase();
     }
   }
 
-  static void lower(ImplicitLocOpBuilder &b, const std::optional<CopySchedule> &schedule, Value source, Value target) {
+  static void lower(ImplicitLocOpBuilder &b, CopyScheduleAttr schedule, Value source, Value target) {
     auto type = cast<MemRefType>(source.getType());
     const bool byPanels = hasPanels(type, cast<MemRefType>(target.getType()));
     Value zero = arith::ConstantIndexOp::create(b, 0);
@@ -63,8 +62,8 @@ struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
     }
     if (byPanels) {
       if (schedule) {
-        prefetchNext(b, *schedule, source, indices, /*isWrite=*/false);
-        prefetchNext(b, *schedule, target, indices, /*isWrite=*/true);
+        prefetchNext(b, schedule, source, indices, /*isWrite=*/false);
+        prefetchNext(b, schedule, target, indices, /*isWrite=*/true);
       }
       auto panel = VectorType::get({kPanel}, type.getElementType());
       Value elements = vector::LoadOp::create(b, panel, source, indices);
@@ -77,15 +76,15 @@ struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
 
   /// Prefetches the cache lines of 32 elements, as far behind those at `indices` as the schedule says. Rows that are
   /// shorter than the schedule's `row_bytes` are not prefetched.
-  static void prefetchNext(ImplicitLocOpBuilder &b, const CopySchedule &schedule, Value buffer,
-                           SmallVector<Value> indices, bool isWrite) {
+  static void prefetchNext(ImplicitLocOpBuilder &b, CopyScheduleAttr schedule, Value buffer, SmallVector<Value> indices,
+                           bool isWrite) {
     auto type = cast<MemRefType>(buffer.getType());
     const int64_t bytes = *rapt::elementBytes(type.getElementType());
-    if (type.isDynamicDim(type.getRank() - 1) || type.getShape().back() * bytes < schedule.rowBytes)
+    if (type.isDynamicDim(type.getRank() - 1) || type.getShape().back() * bytes < schedule.getRowBytes())
       return;
     Value column = indices.back();
     for (int64_t line = 0; line < kPanel * bytes; line += kLineBytes) {
-      Value distance = arith::ConstantIndexOp::create(b, (schedule.prefetchBytes + line) / bytes);
+      Value distance = arith::ConstantIndexOp::create(b, (schedule.getPrefetchBytes() + line) / bytes);
       indices.back() = arith::AddIOp::create(b, column, distance);
       memref::PrefetchOp::create(b, buffer, indices, isWrite, /*localityHint=*/3, /*isDataCache=*/true);
     }

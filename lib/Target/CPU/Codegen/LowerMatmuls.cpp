@@ -92,13 +92,13 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
       op->emitOpError("is not a tile of whole panels of static shape in memory");
       return WalkResult::interrupt();
     }
-    const FailureOr<cpu::MicroKernel> kernel = cpu::kernelOf(op);
+    const FailureOr<attn_cpu::MicroKernelAttr> kernel = cpu::kernelOf(op);
     if (failed(kernel))
       return WalkResult::interrupt();
     const MatmulStep step = width == kPanel                                 ? MatmulStep::Single
                             : target.bf16Dot && a.getElementType().isBF16() ? MatmulStep::Dot
                                                                             : MatmulStep::Vnni;
-    if (step == MatmulStep::Vnni && !kernel->vnniRows) {
+    if (step == MatmulStep::Vnni && !kernel->getVnniRows()) {
       op->emitOpError("has a schedule without 'vnni_rows', which it needs where VNNI-packed panels are widened");
       return WalkResult::interrupt();
     }
@@ -115,11 +115,11 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
     };
     if (w.getRank() == 2)
       multiply(panel, dest);
-    else if (a.getDimSize(0) == 1 && kernel->wideRows && w.hasStaticShape())
+    else if (a.getDimSize(0) == 1 && kernel->getWideRows() && w.hasStaticShape())
       MicroKernelTile{{op, rows, panel, dest}, step, fill != nullptr, 0, 1, 0, w.getDimSize(0) * kPanel, *kernel}.emit(
           b);
     else
-      forEachPanel(b, panel, dest, byTiles && a.getDimSize(0) == *kernel->matrixRows ? 2 : 1, multiply);
+      forEachPanel(b, panel, dest, byTiles && a.getDimSize(0) == *kernel->getMatrixRows() ? 2 : 1, multiply);
     if (fill)
       fill.erase();
     op->erase();
@@ -162,15 +162,15 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
   }
 
   static void multiplyByVectors(ImplicitLocOpBuilder &b, const TileMatmul &matmul, MatmulStep kind,
-                                const cpu::MicroKernel &kernel, bool fromZero) {
+                                attn_cpu::MicroKernelAttr kernel, bool fromZero) {
     auto a = cast<MemRefType>(matmul.a.getType()), w = cast<MemRefType>(matmul.w.getType());
     const int64_t m = a.getDimSize(0), width = kind == MatmulStep::Single ? kPanel : 2 * kPanel,
-                  most = kind == MatmulStep::Vnni ? *kernel.vnniRows : kernel.rows;
+                  most = kind == MatmulStep::Vnni ? *kernel.getVnniRows() : kernel.getRows();
     if (a.isDynamicDim(0))
       return multiplyInParts(b, matmul, kind, kernel, fromZero, llvm::bit_floor<uint64_t>(most));
     // Rows are split evenly: 7 and 7 rather than 12 and 2.
     const int64_t parts = llvm::divideCeil(m, most), all = w.getDimSize(1) / width * kPanel,
-                  columns = m <= kernel.wideRows.value_or(0) ? kPanel : kernel.columns;
+                  columns = m <= kernel.getWideRows().value_or(0) ? kPanel : kernel.getColumns();
     for (int64_t column = 0; column < all; column += columns)
       for (int64_t part = 0; part < parts; ++part) {
         int64_t row = m * part / parts, end = m * (part + 1) / parts;
@@ -183,7 +183,7 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
   /// A matmul of a dynamic number of rows, in parts of `most` rows, a power of 2, and of each lower power of 2 at most
   /// once. Parts of few rows have several accumulator chains.
   static void multiplyInParts(ImplicitLocOpBuilder &b, const TileMatmul &matmul, MatmulStep kind,
-                              const cpu::MicroKernel &kernel, bool fromZero, int64_t most) {
+                              attn_cpu::MicroKernelAttr kernel, bool fromZero, int64_t most) {
     const int64_t columns = cast<MemRefType>(matmul.w.getType()).getDimSize(1) / (kind == MatmulStep::Single ? 1 : 2);
     Value m = memref::DimOp::create(b, matmul.a, 0);
     auto multiply = [&](Value first, int64_t rows) {
@@ -196,8 +196,8 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
         return memref::SubViewOp::create(b, matrix, offsets, sizes, strides).getResult();
       };
       const TileMatmul part{matmul.op, rowsOf(matmul.a), matmul.w, rowsOf(matmul.dest)};
-      const int64_t chains = std::clamp<int64_t>(kernel.chains.value_or(1) / rows, 1, most / rows);
-      const int64_t width = rows <= kernel.wideRows.value_or(0) ? kPanel : kernel.columns;
+      const int64_t chains = std::clamp<int64_t>(kernel.getChains().value_or(1) / rows, 1, most / rows);
+      const int64_t width = rows <= kernel.getWideRows().value_or(0) ? kPanel : kernel.getColumns();
       for (int64_t column = 0; column < columns; column += width)
         MicroKernelTile{part, kind, fromZero, 0, rows, column, width, kernel, chains}.emit(b);
     };

@@ -41,18 +41,18 @@ constexpr int64_t kChunk = 32;
 /// Emits the micro-kernel tiles of one quantized matmul.
 class Emitter {
 public:
-  Emitter(attn_cpu::QuantizedMatmulOp op, const MicroKernel &kernel, bool hasInt8Dot)
+  Emitter(attn_cpu::QuantizedMatmulOp op, attn_cpu::MicroKernelAttr kernel, bool hasInt8Dot)
       : op(op), type(cast<attn::QuantizedType>(op.getWeight())), depth(op.getDepth()), kernel(kernel),
-        lanes(kernel.columns / 2), hasInt8Dot(hasInt8Dot) {}
+        lanes(kernel.getColumns() / 2), hasInt8Dot(hasInt8Dot) {}
 
   void emit(ImplicitLocOpBuilder &b) {
     int64_t m = tileRows();
     if (kernel.takesMatrix(m) && type.bits() == 8 && attn_cpu::QuantizedLayout(type, depth).groups() == 1)
       return emitAmx(b, m);
-    if (scf::ForOp tiles = kernel.prefetch.steps ? loopOverRows(op, op.getPanel(), m) : scf::ForOp())
-      nextPanel.emplace(b, tiles, *kernel.prefetch.tiles,
+    if (scf::ForOp tiles = kernel.getPrefetch() ? loopOverRows(op, op.getPanel(), m) : scf::ForOp())
+      nextPanel.emplace(b, tiles, kernel.getPrefetch().getTiles(),
                         attn_cpu::QuantizedLayout(type, depth).groupBytes() / stepsOfGroup(), /*bytes=*/1);
-    const int64_t parts = llvm::divideCeil(m, kernel.rows);
+    const int64_t parts = llvm::divideCeil(m, kernel.getRows());
     for (column = 0; column < kPanel; column += 2 * lanes)
       for (int64_t part = 0; part < parts; ++part) {
         row = m * part / parts;
@@ -184,7 +184,7 @@ private:
     Value inRow = arith::DivUIOp::create(b, at, index(b, kPanel * type.bits() / 8));
     inRow = arith::AddIOp::create(b, inRow, times(b, group, attn_cpu::QuantizedLayout(type, depth).groupDepth()));
     Value chunk = arith::DivUIOp::create(b, inRow, index(b, kChunk));
-    if (rows * depth > *kernel.prefetch.residentBytes)
+    if (rows * depth > kernel.getPrefetch().getResidentBytes())
       prefetchRows(b, chunk, inRow);
     if (row == 0)
       prefetchEpilogue(b, chunk);
@@ -225,15 +225,15 @@ private:
 
   /// Prefetches the panel for a few rows: all columns, `stream_bytes` behind the step at byte `at` of its group.
   void prefetchStream(ImplicitLocOpBuilder &b, Value group, Value at) {
-    if (!kernel.prefetch.steps)
+    if (!kernel.getPrefetch())
       return;
     for (int64_t line = 0; line < 4 * kPanel && column == 0; line += kLineBytes)
-      prefetchByte(b, op.getPanel(), group, add(b, at, *kernel.prefetch.streamBytes + line), kFirstLevel);
+      prefetchByte(b, op.getPanel(), group, add(b, at, kernel.getPrefetch().getStreamBytes() + line), kFirstLevel);
   }
 
   /// Emits steps [first, first + count) of a group; tiles of several rows prefetch.
   void emitChunk(ImplicitLocOpBuilder &b, Value group, Value first, int64_t count, MutableArrayRef<Value> sums) {
-    const bool prefetches = kernel.prefetch.steps && rows >= *kernel.prefetch.streamRows;
+    const bool prefetches = kernel.getPrefetch() && rows >= kernel.getPrefetch().getStreamRows();
     if (prefetches)
       prefetchChunk(b, group, times(b, first, 4 * kPanel));
     for (int64_t step = 0; step < count; ++step) {
@@ -353,7 +353,7 @@ private:
     }
     SmallVector<Value> sums = beginSums(b, group);
     const int64_t steps = attn_cpu::QuantizedLayout(type, depth).paddedDepth() * type.bits() / 32,
-                  chains = kernel.chains.value_or(1);
+                  chains = kernel.getChains().value_or(1);
     sums.append(2 * (chains - 1), splatOf(b, wordsType(b), 0));
     sums = loop(b, index(b, 0), index(b, steps), chains, sums,
                 [&](ImplicitLocOpBuilder &b, Value step, ValueRange carried) {
@@ -373,7 +373,7 @@ private:
   SmallVector<Value> groupSums(ImplicitLocOpBuilder &b, Value group) {
     SmallVector<Value> sums = beginSums(b, group);
     int64_t steps = attn_cpu::QuantizedLayout(type, depth).groupDepth() * type.bits() / 32;
-    int64_t chunk = rows == 1 && steps <= kernel.unrolledSteps.value_or(0) ? steps : kChunk * type.bits() / 32;
+    int64_t chunk = rows == 1 && steps <= kernel.getUnrolledSteps().value_or(0) ? steps : kChunk * type.bits() / 32;
     if (steps == chunk) {
       emitChunk(b, group, index(b, 0), steps, sums);
       return sums;
@@ -390,7 +390,7 @@ private:
     SmallVector<Value> zeros(2 * rows, arith::ConstantOp::create(b, b.getZeroAttr(floatsType(b))));
     Value none = index(b, 0), count = index(b, attn_cpu::QuantizedLayout(type, depth).groups());
     // Registers hold the accumulators of a group and the f32 sums of few rows; those of more rows are in `dest`.
-    if (rows <= *kernel.groupRows) {
+    if (rows <= *kernel.getGroupRows()) {
       store(b, loop(b, none, count, 1, zeros, [&](ImplicitLocOpBuilder &b, Value group, ValueRange carried) {
               return scale(b, group, groupSums(b, group),
                            [&](ImplicitLocOpBuilder &, int64_t r, int64_t half) { return carried[2 * r + half]; });
@@ -410,7 +410,7 @@ private:
   attn_cpu::QuantizedMatmulOp op;
   attn::QuantizedType type;
   int64_t depth;
-  MicroKernel kernel;
+  attn_cpu::MicroKernelAttr kernel;
   int64_t lanes;
   bool hasInt8Dot; ///< whether the target has vpdpbusd
   int64_t row = 0, rows = 0, column = 0;
@@ -456,7 +456,7 @@ struct LowerQuantizedMatmuls : rapt::impl::AttnLowerQuantizedMatmulsBase<LowerQu
         op.emitOpError("is not a tile of static shape in memory");
         return WalkResult::interrupt();
       }
-      const FailureOr<MicroKernel> kernel = kernelOf(op);
+      const FailureOr<attn_cpu::MicroKernelAttr> kernel = kernelOf(op);
       if (failed(kernel))
         return WalkResult::interrupt();
       const auto weight = cast<attn::QuantizedType>(op.getWeight());
@@ -466,7 +466,7 @@ struct LowerQuantizedMatmuls : rapt::impl::AttnLowerQuantizedMatmulsBase<LowerQu
         return WalkResult::interrupt();
       }
       const bool hasGroups = weight.groups(op.getDepth()) > 1;
-      if (hasGroups && !kernel->groupRows) {
+      if (hasGroups && !kernel->getGroupRows()) {
         op.emitOpError("has a schedule without 'group_rows', which it needs for weights in quantized groups");
         return WalkResult::interrupt();
       }

@@ -104,8 +104,8 @@ Value NextPanel::at(ImplicitLocOpBuilder &b, Value step, int64_t steps) const {
   return arith::MulIOp::create(b, arith::AddIOp::create(b, done, step), share);
 }
 
-MatmulPrefetch::MatmulPrefetch(Operation *matmul, const Prefetch &sizes, Value input, Value panel, const Tile &tile,
-                               int64_t rowsOfStep, int64_t together)
+MatmulPrefetch::MatmulPrefetch(Operation *matmul, attn_cpu::PrefetchAttr sizes, Value input, Value panel,
+                               const Tile &tile, int64_t rowsOfStep, int64_t together)
     : sizes(sizes), input(input), panel(panel), tile(tile), rowsOfStep(rowsOfStep), together(together) {
   auto type = cast<MemRefType>(panel.getType());
   // A dynamic depth has whole chunks.
@@ -113,7 +113,7 @@ MatmulPrefetch::MatmulPrefetch(Operation *matmul, const Prefetch &sizes, Value i
   panelBytes = type.getElementTypeBitWidth() / 8;
   inputBytes = cast<MemRefType>(input.getType()).getElementTypeBitWidth() / 8;
   int64_t all = cast<MemRefType>(input.getType()).getDimSize(0), width = type.getDimSize(1) / rowsOfStep;
-  hasFewQueries = isa<attn_cpu::PanelMatmulOp>(matmul) && all < sizes.streamRows.value_or(1);
+  hasFewQueries = isa<attn_cpu::PanelMatmulOp>(matmul) && all < (sizes ? sizes.getStreamRows() : 1);
   rowLoop = loopOverRows(matmul, panel, all);
   stored = storedPanel(panel, rowLoop);
   next = distanceOf(stored);
@@ -125,10 +125,10 @@ MatmulPrefetch::MatmulPrefetch(Operation *matmul, const Prefetch &sizes, Value i
 
 int64_t MatmulPrefetch::panelColumn(int64_t byte) const { return tile.column * rowsOfStep + byte / panelBytes; }
 
-bool MatmulPrefetch::streams() const { return tile.rows < *sizes.streamRows; }
+bool MatmulPrefetch::streams() const { return tile.rows < sizes.getStreamRows(); }
 
 bool MatmulPrefetch::isUseful(bool isWidened) const {
-  if (!sizes.steps)
+  if (!sizes)
     return false;
   const bool isWhole = tile.columns * rowsOfStep == cast<MemRefType>(panel.getType()).getDimSize(1);
   return (tile.rows > 1 || (isWidened && isWhole)) && (streams() || depth % kChunk == 0);
@@ -137,7 +137,7 @@ bool MatmulPrefetch::isUseful(bool isWidened) const {
 bool MatmulPrefetch::hasChunks() const { return !streams() && (prefetchesRows() || rowLoop); }
 
 bool MatmulPrefetch::prefetchesRows() const {
-  return tile.rows * depth * rowsOfStep * inputBytes > *sizes.residentBytes;
+  return tile.rows * depth * rowsOfStep * inputBytes > sizes.getResidentBytes();
 }
 
 void MatmulPrefetch::prefetch(ImplicitLocOpBuilder &b, Value buffer, Value row, Value column, bool isWrite,
@@ -166,7 +166,7 @@ Value MatmulPrefetch::distanceToNext(ImplicitLocOpBuilder &b) const {
 
 Value MatmulPrefetch::beginNextPanel(ImplicitLocOpBuilder &b, Value k) {
   auto type = cast<MemRefType>(stored.getType());
-  NextPanel shared(b, rowLoop, *sizes.tiles, llvm::divideCeil(type.getNumElements(), depth),
+  NextPanel shared(b, rowLoop, sizes.getTiles(), llvm::divideCeil(type.getNumElements(), depth),
                    type.getElementTypeBitWidth() / 8, together, tile.nth, together > 1 ? tile.count : 1);
   {
     OpBuilder::InsertionGuard guard(b);
@@ -181,8 +181,8 @@ Value MatmulPrefetch::beginNextPanel(ImplicitLocOpBuilder &b, Value k) {
 
 void MatmulPrefetch::prefetchNextColumns(ImplicitLocOpBuilder &b, Value k) {
   // Steps [(nth tile * depth + k) / tiles, + chunk / tiles).
-  const int64_t steps = kChunk / *sizes.tiles;
-  auto divide = [&](Value x) { return arith::DivUIOp::create(b, x, index(b, *sizes.tiles)); };
+  const int64_t steps = kChunk / sizes.getTiles();
+  auto divide = [&](Value x) { return arith::DivUIOp::create(b, x, index(b, sizes.getTiles())); };
   Value done = divide(arith::MulIOp::create(b, nthTile(b, rowLoop), index(b, depth)));
   Value from = arith::MinUIOp::create(b, arith::AddIOp::create(b, done, divide(k)), index(b, depth - steps));
   for (int64_t step = 0; step < steps; ++step)
@@ -223,7 +223,7 @@ Value MatmulPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
 
 void MatmulPrefetch::atStep(ImplicitLocOpBuilder &b, Value panel, Value k) {
   const int64_t lineBytes = tile.columns * rowsOfStep * panelBytes;
-  Value line = arith::AddIOp::create(b, k, index(b, streams() ? *sizes.streamBytes / lineBytes : *sizes.steps));
+  Value line = arith::AddIOp::create(b, k, index(b, streams() ? sizes.getStreamBytes() / lineBytes : sizes.getSteps()));
   for (int64_t c = 0; c < lineBytes; c += kLineBytes)
     prefetch(b, panel, line, index(b, panelColumn(c)), /*isWrite=*/false, hasFewQueries ? kSecondLevel : kFirstLevel);
 }

@@ -1,6 +1,6 @@
 //===- MatmulPrefetch.h - Prefetches of a micro-kernel tile -------------------------*- C++ -*-===//
 #pragma once
-#include "lib/Target/CPU/Schedule/Schedule.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -65,8 +65,8 @@ public:
 
   /// For a tile of `matmul`, which multiplies `input` by `panel` on buffers. A step takes `rowsOfStep` rows of the
   /// panel, its interleave factor; an iteration has `together` steps.
-  MatmulPrefetch(mlir::Operation *matmul, const Prefetch &sizes, mlir::Value input, mlir::Value panel, const Tile &tile,
-                 int64_t rowsOfStep, int64_t together);
+  MatmulPrefetch(mlir::Operation *matmul, attn_cpu::PrefetchAttr sizes, mlir::Value input, mlir::Value panel,
+                 const Tile &tile, int64_t rowsOfStep, int64_t together);
 
   /// Whether prefetching pays: the tile is bound by memory, or it has whole chunks. For a single row it pays only where
   /// the panel is widened and read once.
@@ -104,7 +104,7 @@ private:
   void prefetch(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer, mlir::Value row, mlir::Value column, bool isWrite,
                 unsigned locality);
 
-  Prefetch sizes;
+  attn_cpu::PrefetchAttr sizes;
   mlir::Value input, panel;
   Tile tile;
   int64_t rowsOfStep, together;

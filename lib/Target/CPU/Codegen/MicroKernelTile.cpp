@@ -112,7 +112,7 @@ struct Emitter : MicroKernelTile {
     Value column = rowsOfStep() == 1 ? k : Value(arith::MulIOp::create(b, k, index(b, rowsOfStep())));
     // A single row needs an operand of the panel once: those of many vectors would take registers that their
     // accumulators need.
-    if (rows == 1 && columns > kernel.columns) {
+    if (rows == 1 && columns > kernel.getColumns()) {
       SmallVector<Value, 2> factors = factorsOf(b, 0, column);
       for (int64_t v = 0; v < vectors; ++v)
         next.push_back(add(b, sums[next.size()], factors, panelsOf(b, k, v)));
@@ -157,7 +157,7 @@ struct Emitter : MicroKernelTile {
   /// are several. `prefetch` is called before each step with the panel, the step's line in it, and its number.
   SmallVector<Value> stepsFrom(ImplicitLocOpBuilder &b, Value first, int64_t together, ValueRange sums,
                                function_ref<void(Value panel, Value k, int64_t nth)> prefetch) const {
-    const bool hasViews = kernel.unroll && together > 1;
+    const bool hasViews = kernel.getUnroll() && together > 1;
     const Emitter part = hasViews ? viewsFrom(b, first, together) : *this;
     return part.steps(b, hasViews ? index(b, 0) : first, together, sums,
                       [&](Value k, int64_t nth) { prefetch(part.w, k, nth); });
@@ -208,11 +208,11 @@ struct Emitter : MicroKernelTile {
     SmallVector<PrefetchedLines> lines;
     for (const PrefetchedRows &rows : prefetched)
       lines.push_back(linesOf(b, rows, steps));
-    return loop(b, index(b, 0), steps, *kernel.lineSteps, start(b, 1),
+    return loop(b, index(b, 0), steps, *kernel.getLineSteps(), start(b, 1),
                 [&](ImplicitLocOpBuilder &b, Value first, ValueRange init) {
                   for (auto [rows, shares] : llvm::zip(prefetched, lines))
                     prefetchLine(b, rows, shares, first);
-                  return stepsFrom(b, first, *kernel.lineSteps, init, [&](Value panel, Value k, int64_t) {
+                  return stepsFrom(b, first, *kernel.getLineSteps(), init, [&](Value panel, Value k, int64_t) {
                     if (panelPrefetch)
                       panelPrefetch->atStep(b, panel, k);
                   });
@@ -278,16 +278,16 @@ struct Emitter : MicroKernelTile {
     int64_t k = depthOf(a), steps = k / rowsOfStep();
     bool isStatic = cast<MemRefType>(a.getType()).hasStaticShape();
     Value count = isStatic ? index(b, steps) : Value(memref::DimOp::create(b, w, 0));
-    const int64_t unroll = kernel.unroll.value_or(1);
+    const int64_t unroll = kernel.getUnroll().value_or(1);
     // The hardware follows the few streams of a tile of whole lines.
     std::optional<MatmulPrefetch> prefetch;
-    if (columns == kernel.columns)
-      prefetch.emplace(op, kernel.prefetch, a, w, MatmulPrefetch::Tile{row, rows, column, columns, nth, this->count},
-                       rowsOfStep(), unroll);
+    if (columns == kernel.getColumns())
+      prefetch.emplace(op, kernel.getPrefetch(), a, w,
+                       MatmulPrefetch::Tile{row, rows, column, columns, nth, this->count}, rowsOfStep(), unroll);
     const bool isUseful = prefetch && prefetch->isUseful(/*isWidened=*/kind != MatmulStep::Dot &&
                                                          !getElementTypeOrSelf(w.getType()).isF32());
-    bool isGrouped = !prefetched.empty() && rows > 1 && row == 0 && column == 0 && kernel.lineSteps &&
-                     steps % *kernel.lineSteps == 0;
+    bool isGrouped = !prefetched.empty() && rows > 1 && row == 0 && column == 0 && kernel.getLineSteps() &&
+                     steps % *kernel.getLineSteps() == 0;
     const bool isChunked =
         !isGrouped && isUseful && isStatic && prefetch->hasChunks() && steps % MatmulPrefetch::kChunk == 0;
     const int64_t most = std::max<int64_t>(this->chains * 2 / vectors / rowsOfStep(), 1),

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "lib/Target/CPU/Schedule/Schedule.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace rapt::cpu {
@@ -39,10 +39,10 @@ struct MicroKernelTile : TileMatmul {
   MatmulStep kind;
   bool fromZero;
   int64_t row, rows, column, columns;
-  const MicroKernel &kernel;
-  int64_t chains = rows == 1 ? kernel.chains.value_or(1) : 1; ///< most accumulator chains of two vectors
-  int64_t nth = 0, count = 1;                                 ///< which of so many tiles of the matmul this one is
-  int64_t lanes = kernel.columns / 2, vectors = columns / lanes;
+  attn_cpu::MicroKernelAttr kernel;
+  int64_t chains = rows == 1 ? kernel.getChains().value_or(1) : 1; ///< most accumulator chains of two vectors
+  int64_t nth = 0, count = 1;                                      ///< which of so many tiles of the matmul this one is
+  int64_t lanes = kernel.getColumns() / 2, vectors = columns / lanes;
 
   /// Emits the loop over k, whose carried values are the accumulators, on buffers.
   void emit(mlir::ImplicitLocOpBuilder &b) const;

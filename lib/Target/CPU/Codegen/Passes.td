@@ -18,7 +18,7 @@ def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
     ```mlir
     func.func @step(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
                     %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
-      %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>}
+      %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>}
         : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
       return %0#0 : tensor<8x64xf32>
     }
@@ -70,7 +70,7 @@ def AttnLowerMatmuls : Pass<"attn-lower-matmuls"> {
 
     ```mlir
     func.func @tile(%a: memref<8x64xf32>, %b: memref<64x32xf32>, %c: memref<8x32xf32>) {
-      linalg.matmul {attn.schedule = #attn.schedule<columns = 16, rows = 6>} ins(%a, %b : memref<8x64xf32>, memref<64x32xf32>) outs(%c : memref<8x32xf32>)
+      linalg.matmul {attn.schedule = #attn_cpu.micro_kernel<columns = 16, rows = 6>} ins(%a, %b : memref<8x64xf32>, memref<64x32xf32>) outs(%c : memref<8x32xf32>)
       return
     }
     ```
@@ -112,7 +112,7 @@ def AttnLowerQuantizedMatmuls : Pass<"attn-lower-quantized-matmuls"> {
 
     ```mlir
     func.func @tile(%rows: memref<4x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<4x32xf32>) {
-      attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0> {attn.schedule = #attn.schedule<columns = 16, group_rows = 3, rows = 4>}
+      attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0> {attn.schedule = #attn_cpu.micro_kernel<columns = 16, group_rows = 3, rows = 4>}
         : memref<4x128xi8>, memref<2x1088xi8>, memref<4x32xf32>
       return
     }
@@ -181,7 +181,7 @@ def AttnVectorize : Pass<"attn-vectorize"> {
     the registers. A fill whose only users are matmuls stays for attn-lower-matmuls.
 
     ```mlir
-    module attributes {attn.schedule = #attn.schedule<elementwise = <rows = 2>>} {
+    module attributes {attn.schedule = #attn_cpu.module_schedule<elementwise = <rows = 2>>} {
       func.func @zero(%t: tensor<8x32xf32>) -> tensor<8x32xf32> {
         %f0 = arith.constant 0.0 : f32
         %0 = linalg.fill ins(%f0 : f32) outs(%t : tensor<8x32xf32>) -> tensor<8x32xf32>

@@ -23,15 +23,16 @@ constexpr int64_t kBlock = 32;
 
 class Emitter {
 public:
-  Emitter(attn_cpu::QuantizedMatmulOp op, const MicroKernel &kernel, bool hasInt8Dot)
+  Emitter(attn_cpu::QuantizedMatmulOp op, attn_cpu::MicroKernelAttr kernel, bool hasInt8Dot)
       : op(op), type(cast<attn::QuantizedType>(op.getWeight())), kernel(kernel), hasInt8Dot(hasInt8Dot),
         inWords(op.getWords()), isUnpacked(op.getUnpacked()), panel(op.getPanel()), layout(type, op.getDepth()),
-        ofRows(QuantizedLayout::ofRows(type, op.getDepth(), inWords)), lanes(kernel.columns / 2),
+        ofRows(QuantizedLayout::ofRows(type, op.getDepth(), inWords)), lanes(kernel.getColumns() / 2),
         groups(layout.groups()) {}
 
   void emit(ImplicitLocOpBuilder &b) {
-    const int64_t m = cast<MemRefType>(op.getDest().getType()).getDimSize(0), parts = llvm::divideCeil(m, kernel.rows);
-    const bool isWide = !isUnpacked && m <= kernel.wideRows.value_or(0);
+    const int64_t m = cast<MemRefType>(op.getDest().getType()).getDimSize(0),
+                  parts = llvm::divideCeil(m, kernel.getRows());
+    const bool isWide = !isUnpacked && m <= kernel.getWideRows().value_or(0);
     // Those of words have twice as many accumulators and weights, which one or two rows leave registers for.
     const bool isNarrow = inWords && llvm::divideCeil(m, parts) > 2;
     vectors = isWide ? kPanel / lanes : isNarrow ? 1 : 2;
@@ -128,13 +129,13 @@ private:
   /// from L2, and prefetch a line `prefetch_steps` ahead. A prefetch is also what keeps LLVM from loading the lines of
   /// several steps first.
   void prefetchLine(ImplicitLocOpBuilder &b, Value group, Value line) const {
-    if (!kernel.prefetch.steps)
+    if (!kernel.getPrefetch())
       return;
     const int64_t tail =
         isUnpacked ? layout.unpackedBytes() - layout.unpackedCodeBytes() : layout.groupBytes() - layout.codeBytes();
-    const int64_t ahead = rows < *kernel.prefetch.streamRows
-                              ? *kernel.prefetch.streamBytes
-                              : *kernel.prefetch.steps * lineBytes() + (groups > 1 ? tail : 0);
+    const int64_t ahead = rows < kernel.getPrefetch().getStreamRows()
+                              ? kernel.getPrefetch().getStreamBytes()
+                              : kernel.getPrefetch().getSteps() * lineBytes() + (groups > 1 ? tail : 0);
     Value at = arith::AddIOp::create(b, times(b, line, lineBytes()), times(b, firstColumn, 4));
     for (int64_t byte = 0; byte < 4 * columns(); byte += kLineBytes)
       prefetch(b, group, plus(b, at, ahead + byte));
@@ -211,7 +212,7 @@ private:
   SmallVector<Value>
   overLines(ImplicitLocOpBuilder &b, ValueRange sums,
             function_ref<void(ImplicitLocOpBuilder &, Value line, MutableArrayRef<Value> sums)> step) const {
-    const int64_t together = kernel.unroll.value_or(1);
+    const int64_t together = kernel.getUnroll().value_or(1);
     return loop(b, index(b, 0), index(b, linesOf(layout.groupDepth())), together, sums,
                 [&](ImplicitLocOpBuilder &b, Value first, ValueRange carried) {
                   SmallVector<Value> next(carried);
@@ -333,7 +334,7 @@ private:
              function_ref<void(int64_t nth, Value)> put) const {
     SmallVector<Value> sums = groupSums(b, group), scales;
     // As for lines: before this the scales are not loaded.
-    if (kernel.prefetch.steps && isUnpacked)
+    if (kernel.getPrefetch() && isUnpacked)
       prefetch(b, group, index(b, layout.unpackedBytes() + layout.unpackedCodeBytes()));
     for (int64_t v = 0; v < vectors; ++v)
       scales.push_back(loadScale(b, group, v));
@@ -380,7 +381,7 @@ private:
       return scale(b, none, nullptr, toDest);
     SmallVector<Value> sums(accumulators(), arith::ConstantOp::create(b, b.getZeroAttr(floats(b))));
     // Registers hold the integers of a group and the f32 sums of few rows.
-    if (rows <= *kernel.groupRows)
+    if (rows <= *kernel.getGroupRows())
       sums = loop(b, none, all, 1, sums, [&](ImplicitLocOpBuilder &b, Value group, ValueRange carried) {
         SmallVector<Value> next(carried.size());
         scale(b, group, [&](int64_t nth) { return carried[nth]; }, [&](int64_t nth, Value sum) { next[nth] = sum; });
@@ -418,7 +419,7 @@ private:
 
   attn_cpu::QuantizedMatmulOp op;
   attn::QuantizedType type;
-  const MicroKernel &kernel;
+  attn_cpu::MicroKernelAttr kernel;
   bool hasInt8Dot, inWords, isUnpacked;
   Value panel;
   QuantizedLayout layout, ofRows;
@@ -430,7 +431,7 @@ private:
 
 } // namespace
 
-void cpu::emitQuantizedTiles(ImplicitLocOpBuilder &b, attn_cpu::QuantizedMatmulOp op, const MicroKernel &kernel,
+void cpu::emitQuantizedTiles(ImplicitLocOpBuilder &b, attn_cpu::QuantizedMatmulOp op, attn_cpu::MicroKernelAttr kernel,
                              bool hasInt8Dot) {
   Emitter(op, kernel, hasInt8Dot).emit(b);
 }

@@ -14,14 +14,13 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dialect/AttnCPU/AttnCPU.h"
-#include "lib/Target/CPU/Schedule/Schedule.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace rapt::cpu {
 
 /// Emits a quantized matmul on buffers, by int8_dot or else by int8_pairs. The latter reads rows in words for weights
 /// of 8 bits, and for those alone.
-void emitQuantizedTiles(mlir::ImplicitLocOpBuilder &b, attn_cpu::QuantizedMatmulOp op, const MicroKernel &kernel,
+void emitQuantizedTiles(mlir::ImplicitLocOpBuilder &b, attn_cpu::QuantizedMatmulOp op, attn_cpu::MicroKernelAttr kernel,
                         bool hasInt8Dot);
 
 } // namespace rapt::cpu

@@ -1,7 +1,6 @@
 //===- Vectorize.cpp - Vectorizes elementwise tiles --------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
-#include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/Target/CPU/Tile/PanelCache.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -38,12 +37,12 @@ struct Vectorize : rapt::impl::AttnVectorizeBase<Vectorize> {
     IRRewriter rewriter(&getContext());
     for (linalg::LinalgOp op : ops) {
       rewriter.setInsertionPoint(op);
-      const auto schedule = rapt::cpu::moduleSchedule<rapt::cpu::ElementwiseSchedule>(op->getParentOfType<ModuleOp>(),
-                                                                                      rapt::cpu::kElementwise);
+      const auto ofModule = rapt::attn_cpu::ModuleScheduleAttr::around(op);
+      const auto schedule = ofModule ? ofModule.getElementwise() : rapt::attn_cpu::ElementwiseScheduleAttr();
       SmallVector<int64_t> extents = op.getStaticLoopRanges();
-      if (schedule && extents.size() == 2 && extents[0] > schedule->rows && extents[0] % schedule->rows == 0) {
+      if (schedule && extents.size() == 2 && extents[0] > schedule.getRows() && extents[0] % schedule.getRows() == 0) {
         linalg::LinalgTilingOptions options;
-        options.setTileSizes(SmallVector<int64_t>{schedule->rows, 0});
+        options.setTileSizes(SmallVector<int64_t>{schedule.getRows(), 0});
         FailureOr<linalg::TiledLinalgOp> tiled = linalg::tileLinalgOp(rewriter, op, options);
         if (failed(tiled)) {
           op.emitOpError("cannot be tiled by rows");

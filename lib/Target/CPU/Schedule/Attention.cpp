@@ -91,13 +91,13 @@ std::optional<std::pair<attn_cpu::CacheLayout, attn_cpu::CacheLayout>> layoutsOf
   return std::pair(*keys, *values);
 }
 
-LogicalResult verifyQueries(AttentionOp op, const AttentionSchedule &schedule) {
-  ArrayRef<int64_t> queries = schedule.queries;
+LogicalResult verifyQueries(AttentionOp op, attn_cpu::AttentionScheduleAttr schedule) {
+  ArrayRef<int64_t> queries = schedule.getQueries();
   bool falls = !queries.empty() && queries.size() <= kMostTiles;
   for (size_t i = 1; i < queries.size(); ++i)
     falls &= queries[i] < queries[i - 1];
   for (int64_t m : queries)
-    falls &= m <= kMostQueries || (schedule.kernel.takesMatrix(m) && m <= kMostMatrixQueries);
+    falls &= m <= kMostQueries || (schedule.getKernel().takesMatrix(m) && m <= kMostMatrixQueries);
   if (!falls)
     return faultOf(op, "queries") << "be at most " << kMostTiles << " numbers that fall from at most " << kMostQueries
                                   << ", or from multiples of 'matrix_rows' of at most " << kMostMatrixQueries
@@ -105,10 +105,10 @@ LogicalResult verifyQueries(AttentionOp op, const AttentionSchedule &schedule) {
   if (queries.back() > 1 && !mayRepeat(op))
     return faultOf(op, "queries") << "end with 1, as an extra operand has elements of each query, found [" << queries
                                   << "]";
-  const bool isMultiple = llvm::all_of(queries, [&](int64_t m) { return schedule.taskQueries % m == 0; });
-  if (schedule.taskQueries > kMostTaskQueries || !isMultiple)
+  const bool isMultiple = llvm::all_of(queries, [&](int64_t m) { return schedule.getTaskQueries() % m == 0; });
+  if (schedule.getTaskQueries() > kMostTaskQueries || !isMultiple)
     return faultOf(op, "task_queries") << "be a multiple of each of 'queries' and at most " << kMostTaskQueries
-                                       << ", found " << schedule.taskQueries;
+                                       << ", found " << schedule.getTaskQueries();
   return success();
 }
 
@@ -119,34 +119,34 @@ LogicalResult verifyKeys(AttentionOp op, StringRef name, int64_t keys, int64_t b
   return faultOf(op, name) << "be a multiple of " << block << " and at most " << most << ", found " << keys;
 }
 
-LogicalResult verifySplits(AttentionOp op, const AttentionSchedule &schedule, int64_t block) {
+LogicalResult verifySplits(AttentionOp op, attn_cpu::AttentionScheduleAttr schedule, int64_t block) {
   const std::optional<int64_t> groups = queryHeadsOf(op);
   // Without a cache a schedule may do without splits.
   const bool isOptional = !viewOf(op) && groups,
-             areNeeded = isOptional ? schedule.splits.has_value() : viewOf(op) && op.getQBegin() && groups;
+             areNeeded = isOptional ? schedule.getSplits().has_value() : viewOf(op) && op.getQBegin() && groups;
   const StringRef when = "for packed queries over a cache, and for keys that are not in a cache";
   auto verify = [&](StringRef name, std::optional<int64_t> value, bool isNeeded) {
     return verifyPresence(op, name, value.has_value(), isNeeded, when);
   };
-  if (failed(verify("splits", schedule.splits, areNeeded)) ||
-      failed(verify("split_keys", schedule.splitKeys, areNeeded)) ||
-      failed(verify("split_queries", schedule.splitQueries, areNeeded)) ||
-      failed(verify("split_tasks", schedule.splitTasks, areNeeded && !viewOf(op))) ||
-      failed(verify("heads", schedule.heads, areNeeded)))
+  if (failed(verify("splits", schedule.getSplits(), areNeeded)) ||
+      failed(verify("split_keys", schedule.getSplitKeys(), areNeeded)) ||
+      failed(verify("split_queries", schedule.getSplitQueries(), areNeeded)) ||
+      failed(verify("split_tasks", schedule.getSplitTasks(), areNeeded && !viewOf(op))) ||
+      failed(verify("heads", schedule.getHeads(), areNeeded)))
     return failure();
   if (!areNeeded)
     return success();
-  if (failed(verifyMost(op, "splits", *schedule.splits, kMostSplits)) ||
-      failed(verifyKeys(op, "split_keys", *schedule.splitKeys, block, kMostTaskKeys)) ||
-      failed(verifyMost(op, "split_queries", *schedule.splitQueries, kMostTaskQueries)) ||
-      failed(verifyMost(op, "split_tasks", schedule.splitTasks.value_or(1), kMostSplitTasks)))
+  if (failed(verifyMost(op, "splits", *schedule.getSplits(), kMostSplits)) ||
+      failed(verifyKeys(op, "split_keys", *schedule.getSplitKeys(), block, kMostTaskKeys)) ||
+      failed(verifyMost(op, "split_queries", *schedule.getSplitQueries(), kMostTaskQueries)) ||
+      failed(verifyMost(op, "split_tasks", schedule.getSplitTasks().value_or(1), kMostSplitTasks)))
     return failure();
-  if (*schedule.heads > kMostQueries || *groups % *schedule.heads != 0)
+  if (*schedule.getHeads() > kMostQueries || *groups % *schedule.getHeads() != 0)
     return faultOf(op, "heads") << "be at most " << kMostQueries << " and divide the " << *groups
-                                << " query heads of a group, found " << *schedule.heads;
-  if (*schedule.heads > 1 && !allowsGroups(op))
+                                << " query heads of a group, found " << *schedule.getHeads();
+  if (*schedule.getHeads() > 1 && !allowsGroups(op))
     return faultOf(op, "heads") << "be 1, as the heads of a group differ in more than their queries, found "
-                                << *schedule.heads;
+                                << *schedule.getHeads();
   return success();
 }
 
@@ -235,80 +235,91 @@ bool cpu::allowsGroups(AttentionOp op) {
   return !isUsed(op.getScore(), 2) && !isUsed(op.getMask(), 1);
 }
 
+namespace {
+/// The members of a schedule with split-KV; none of one without.
+struct Splits {
+  std::optional<int64_t> splits, keys, queries, tasks, heads;
+};
+} // namespace
+
 /// Chooses split-KV grids for sequences of few queries. `block` is the number of keys of a block.
-static void chooseSplits(AttentionOp op, int64_t block, AttentionSchedule &schedule) {
+static Splits chooseSplits(AttentionOp op, int64_t block, std::optional<int64_t> matrixRows) {
   const std::optional<int64_t> groups = queryHeadsOf(op);
   if (!groups)
-    return;
+    return {};
   int64_t heads = allowsGroups(op) ? std::min(*groups, kHeads) : 1;
   while (*groups % heads != 0)
     --heads;
   if (viewOf(op)) {
     if (!op.getQBegin())
-      return;
-    schedule.splits = kSplits, schedule.splitQueries = 1;
-    schedule.splitKeys = std::clamp<int64_t>(kMostTaskKeys / block, 1, kSplitBlocks) * block;
-  } else {
-    const int64_t queries = extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::Q)),
-                  rows = schedule.kernel.matrixRows ? *schedule.kernel.matrixRows - 1 : kSplitRows;
-    const bool areMany = ShapedType::isStatic(queries) && queries * heads > rows;
-    if (areMany || (heads != *groups && *groups > kSplitGroups))
-      return;
-    // Tokens that attend to one another have as few keys as queries.
-    const bool areFew = op.getQuery() == op.getKey() || (op.getQBegin() && op.getQBegin() == op.getKvBegin());
-    schedule.splits = areFew ? 1 : kSplits, schedule.splitQueries = std::max<int64_t>(rows / heads, 1);
-    schedule.splitKeys = kSplitKeys, schedule.splitTasks = kSplitTasks;
+      return {};
+    const int64_t keys = std::clamp<int64_t>(kMostTaskKeys / block, 1, kSplitBlocks) * block;
+    return {.splits = kSplits, .keys = keys, .queries = 1, .tasks = std::nullopt, .heads = heads};
   }
-  schedule.heads = heads;
+  const int64_t queries = extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::Q)),
+                rows = matrixRows ? *matrixRows - 1 : kSplitRows;
+  const bool areMany = ShapedType::isStatic(queries) && queries * heads > rows;
+  if (areMany || (heads != *groups && *groups > kSplitGroups))
+    return {};
+  // Tokens that attend to one another have as few keys as queries.
+  const bool areFew = op.getQuery() == op.getKey() || (op.getQBegin() && op.getQBegin() == op.getKvBegin());
+  return {.splits = areFew ? 1 : kSplits,
+          .keys = kSplitKeys,
+          .queries = std::max<int64_t>(rows / heads, 1),
+          .tasks = kSplitTasks,
+          .heads = heads};
 }
 
-AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target) {
-  AttentionSchedule schedule;
-  schedule.kernel = chooseKernel(target, /*widensVnni=*/true);
+attn_cpu::AttentionScheduleAttr cpu::chooseAttention(AttentionOp op, const TargetInfo &target) {
+  KernelChoice kernel = chooseKernel(target, /*widensVnni=*/true);
   const bool hasFewRegisters = target.vectorRegisters <= kFewRegisters;
-  schedule.kernel.lineSteps = hasFewRegisters ? kLineStepsOfFewRegisters : kLineSteps;
-  schedule.queries = Sizes(hasFewRegisters ? ArrayRef(kQueriesOfFewRegisters) : ArrayRef(kQueries));
-  schedule.taskQueries = kTaskQueries;
+  kernel.lineSteps = hasFewRegisters ? kLineStepsOfFewRegisters : kLineSteps;
+  ArrayRef<int64_t> queries = hasFewRegisters ? ArrayRef(kQueriesOfFewRegisters) : ArrayRef(kQueries);
+  int64_t taskQueries = kTaskQueries;
   if (mayTakeMatrix(op, target)) {
     // Fewer than 16 queries are padded to a tile where queries may repeat.
-    schedule.queries = Sizes(ArrayRef(kMatrixQueries).drop_back(mayRepeat(op)));
-    schedule.taskQueries = kMatrixTaskQueries;
-    schedule.kernel.matrixRows = kMatrixQueries[1];
+    queries = ArrayRef(kMatrixQueries).drop_back(mayRepeat(op));
+    taskQueries = kMatrixTaskQueries;
+    kernel.matrixRows = kMatrixQueries[1];
   }
-  schedule.wideQueries = hasFewRegisters ? kWideQueriesOfFewRegisters : kWideQueries;
+  const int64_t wideQueries = hasFewRegisters ? kWideQueriesOfFewRegisters : kWideQueries;
   int64_t block = cacheBlockOf(op);
+  std::optional<int64_t> packedKeys, restKeys, restRows;
   if (!block)
-    schedule.packedKeys = block = mayTakeMatrix(op, target) ? kMatrixPackedKeys : kPackedKeys;
+    packedKeys = block = mayTakeMatrix(op, target) ? kMatrixPackedKeys : kPackedKeys;
   const int64_t channels = attn_cpu::padToPanel(channelsOf(op)) + attn_cpu::padToPanel(secondChannelsOf(op)) +
                            attn_cpu::padToPanel(valueChannelsOf(op)),
                 elements = kTaskElements * (attn_cpu::usesBf16Matmul(op) ? 2 : 1);
-  schedule.keys = std::max((hasFewRegisters ? kKeysOfFewRegisters : kKeys) / block, int64_t(1)) * block;
+  const int64_t keys = std::max((hasFewRegisters ? kKeysOfFewRegisters : kKeys) / block, int64_t(1)) * block;
   // Where a KV block has many keys, a task has whole ones.
-  const int64_t step = hasFewRegisters ? schedule.keys : block;
+  const int64_t step = hasFewRegisters ? keys : block;
   if (hasFewRegisters)
-    schedule.restKeys = std::max(kRestKeys / block, int64_t(1)) * block;
-  schedule.taskKeys = std::max(elements / step / std::max<int64_t>(channels, kPanel), int64_t(1)) * step;
+    restKeys = std::max(kRestKeys / block, int64_t(1)) * block;
+  const int64_t taskKeys = std::max(elements / step / std::max<int64_t>(channels, kPanel), int64_t(1)) * step;
   if (op.getQBegin())
-    schedule.restRows = kRestRows;
-  chooseSplits(op, block, schedule);
-  return schedule;
+    restRows = kRestRows;
+  const Splits split = chooseSplits(op, block, kernel.matrixRows);
+  MLIRContext *context = op.getContext();
+  return attn_cpu::AttentionScheduleAttr::get(context, split.heads, kernel.get(context), keys, packedKeys, queries,
+                                              restKeys, restRows, split.keys, split.queries, split.tasks, split.splits,
+                                              taskKeys, taskQueries, wideQueries);
 }
 
-LogicalResult cpu::verifyAttention(AttentionOp op, const AttentionSchedule &schedule, const TargetInfo &target) {
-  if (failed(verifyKernel(op, schedule.kernel, {.vnni = true, .matrix = mayTakeMatrix(op, target)}, target)) ||
+LogicalResult cpu::verifyAttention(AttentionOp op, attn_cpu::AttentionScheduleAttr schedule, const TargetInfo &target) {
+  if (failed(verifyKernel(op, schedule.getKernel(), {.vnni = true, .matrix = mayTakeMatrix(op, target)}, target)) ||
       failed(verifyQueries(op, schedule)))
     return failure();
   const int64_t ofCache = cacheBlockOf(op);
-  if (failed(verifyPresence(op, "packed_keys", schedule.packedKeys.has_value(), ofCache == 0,
+  if (failed(verifyPresence(op, "packed_keys", schedule.getPackedKeys().has_value(), ofCache == 0,
                             "for keys that are not in a cache")) ||
-      failed(
-          verifyPresence(op, "rest_rows", schedule.restRows.has_value(), bool(op.getQBegin()), "for packed queries")))
+      failed(verifyPresence(op, "rest_rows", schedule.getRestRows().has_value(), bool(op.getQBegin()),
+                            "for packed queries")))
     return failure();
-  const int64_t block = ofCache ? ofCache : *schedule.packedKeys;
-  if (failed(verifyKeys(op, "packed_keys", schedule.packedKeys.value_or(kPanel), kPanel, kMostKeys)) ||
-      failed(verifyKeys(op, "keys", schedule.keys, block, kMostKeys)) ||
-      failed(verifyKeys(op, "rest_keys", schedule.restKeys.value_or(block), block, schedule.keys)) ||
-      failed(verifyKeys(op, "task_keys", schedule.taskKeys, block, kMostTaskKeys)))
+  const int64_t block = ofCache ? ofCache : *schedule.getPackedKeys();
+  if (failed(verifyKeys(op, "packed_keys", schedule.getPackedKeys().value_or(kPanel), kPanel, kMostKeys)) ||
+      failed(verifyKeys(op, "keys", schedule.getKeys(), block, kMostKeys)) ||
+      failed(verifyKeys(op, "rest_keys", schedule.getRestKeys().value_or(block), block, schedule.getKeys())) ||
+      failed(verifyKeys(op, "task_keys", schedule.getTaskKeys(), block, kMostTaskKeys)))
     return failure();
   return verifySplits(op, schedule, block);
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "lib/Target/CPU/Schedule/Schedule.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/TargetInfo/TargetInfo.h"
 
 namespace rapt::cpu {
@@ -49,20 +49,29 @@ bool readsLatents(attn::AttentionOp op);
 bool allowsGroups(attn::AttentionOp op);
 
 /// Schedules that are fast on the target, for ops that are tiled.
-LinearSchedule chooseLinear(attn::LinearOp op, const TargetInfo &target);
-AttentionSchedule chooseAttention(attn::AttentionOp op, const TargetInfo &target);
-LinearAttentionSchedule chooseLinearAttention(attn::LinearAttentionOp op, const TargetInfo &target);
-RecurrenceSchedule chooseRecurrence(attn::RecurrenceOp op, const TargetInfo &target);
+attn_cpu::LinearScheduleAttr chooseLinear(attn::LinearOp op, const TargetInfo &target);
+attn_cpu::AttentionScheduleAttr chooseAttention(attn::AttentionOp op, const TargetInfo &target);
+attn_cpu::LinearAttentionScheduleAttr chooseLinearAttention(attn::LinearAttentionOp op, const TargetInfo &target);
+attn_cpu::RecurrenceScheduleAttr chooseRecurrence(attn::RecurrenceOp op, const TargetInfo &target);
 /// Sets in the costs of entries how many sequences share a read of a recurrence's weight, as the schedules say.
 void setRowsOfSteps(mlir::Operation *module);
-/// The micro-kernel of vector code; `widensVnni` where it may widen a VNNI-packed panel.
-MicroKernel chooseKernel(const TargetInfo &target, bool widensVnni);
+/// The numbers of a micro-kernel while they are chosen.
+struct KernelChoice {
+  int64_t rows, columns;
+  std::optional<int64_t> vnniRows, groupRows, matrixRows, wideRows, chains, unroll, unrolledSteps, lineSteps;
+  int64_t residentBytes, prefetchTiles; ///< `resident_bytes` and `tiles` of its prefetches
 
-mlir::LogicalResult verifyLinear(attn::LinearOp op, const LinearSchedule &schedule, const TargetInfo &target);
-mlir::LogicalResult verifyAttention(attn::AttentionOp op, const AttentionSchedule &schedule, const TargetInfo &target);
-mlir::LogicalResult verifyLinearAttention(attn::LinearAttentionOp op, const LinearAttentionSchedule &schedule,
+  attn_cpu::MicroKernelAttr get(mlir::MLIRContext *context) const;
+};
+/// The micro-kernel of vector code; `widensVnni` where it may widen a VNNI-packed panel.
+KernelChoice chooseKernel(const TargetInfo &target, bool widensVnni);
+
+mlir::LogicalResult verifyLinear(attn::LinearOp op, attn_cpu::LinearScheduleAttr schedule, const TargetInfo &target);
+mlir::LogicalResult verifyAttention(attn::AttentionOp op, attn_cpu::AttentionScheduleAttr schedule,
+                                    const TargetInfo &target);
+mlir::LogicalResult verifyLinearAttention(attn::LinearAttentionOp op, attn_cpu::LinearAttentionScheduleAttr schedule,
                                           const TargetInfo &target);
-mlir::LogicalResult verifyRecurrence(attn::RecurrenceOp op, const RecurrenceSchedule &schedule,
+mlir::LogicalResult verifyRecurrence(attn::RecurrenceOp op, attn_cpu::RecurrenceScheduleAttr schedule,
                                      const TargetInfo &target);
 
 /// Optional members that an op needs in its micro-kernel.
@@ -70,7 +79,7 @@ struct KernelNeeds {
   bool vnni = false, groups = false; ///< vnni_rows, group_rows
   bool matrix = false;               ///< matrix_rows may be there
 };
-mlir::LogicalResult verifyKernel(mlir::Operation *op, const MicroKernel &kernel, KernelNeeds needs,
+mlir::LogicalResult verifyKernel(mlir::Operation *op, attn_cpu::MicroKernelAttr kernel, KernelNeeds needs,
                                  const TargetInfo &target);
 
 /// An error that begins with "has a schedule whose 'name' must ".

@@ -59,27 +59,27 @@ LogicalResult cpu::verifyPresence(Operation *op, StringRef name, bool isThere, b
          << (isThere ? "with '" : "without '") << name << "', which it needs " << (isThere ? "only " : "") << when;
 }
 
-static LogicalResult verifyPrefetch(Operation *op, const Prefetch &prefetch) {
-  const bool isThere = prefetch.steps.has_value();
-  constexpr llvm::StringLiteral when = "with 'prefetch_steps'";
-  if (failed(verifyPresence(op, "prefetch_tiles", prefetch.tiles.has_value(), isThere, when)) ||
-      failed(verifyPresence(op, "resident_bytes", prefetch.residentBytes.has_value(), isThere, when)) ||
-      failed(verifyPresence(op, "stream_rows", prefetch.streamRows.has_value(), isThere, when)) ||
-      failed(verifyPresence(op, "stream_bytes", prefetch.streamBytes.has_value(), isThere, when)))
-    return failure();
-  if (!isThere)
+static LogicalResult verifyPrefetch(Operation *op, attn_cpu::PrefetchAttr prefetch) {
+  if (!prefetch)
     return success();
-  if (kChunk % *prefetch.tiles != 0)
-    return faultOf(op, "prefetch_tiles") << "divide " << kChunk << ", found " << *prefetch.tiles;
-  return success(succeeded(verifyMost(op, "prefetch_steps", *prefetch.steps, kMostSteps)) &&
-                 succeeded(verifyMost(op, "stream_bytes", *prefetch.streamBytes, kMostBytes)));
+  if (kChunk % prefetch.getTiles() != 0)
+    return faultOf(op, "prefetch.tiles") << "divide " << kChunk << ", found " << prefetch.getTiles();
+  return success(succeeded(verifyMost(op, "prefetch.steps", prefetch.getSteps(), kMostSteps)) &&
+                 succeeded(verifyMost(op, "prefetch.stream_bytes", prefetch.getStreamBytes(), kMostBytes)));
 }
 
-MicroKernel cpu::chooseKernel(const TargetInfo &target, bool widensVnni) {
+attn_cpu::MicroKernelAttr KernelChoice::get(MLIRContext *context) const {
+  auto prefetch = attn_cpu::PrefetchAttr::get(context, residentBytes, kPrefetchSteps, kStreamBytes,
+                                              kLeastRowsToPrefetch, prefetchTiles);
+  return attn_cpu::MicroKernelAttr::get(context, chains, columns, groupRows, lineSteps, matrixRows, prefetch, rows,
+                                        unroll, unrolledSteps, vnniRows, wideRows);
+}
+
+KernelChoice cpu::chooseKernel(const TargetInfo &target, bool widensVnni) {
   auto rowsBeside = [&](int64_t operands) {
     return std::clamp<int64_t>((target.vectorRegisters - operands) / 2, 1, kMostRows);
   };
-  MicroKernel kernel;
+  KernelChoice kernel{};
   kernel.rows = rowsBeside(kOperands);
   if (widensVnni)
     kernel.vnniRows = rowsBeside(kVnniOperands);
@@ -94,39 +94,41 @@ MicroKernel cpu::chooseKernel(const TargetInfo &target, bool widensVnni) {
   if (const int64_t vectors = kPanel / target.lanesF32(); vectors > 2)
     kernel.wideRows = std::max<int64_t>(
         widensVnni ? (target.vectorRegisters - 3) / (vectors + 2) : (target.vectorRegisters - 1) / (vectors + 1), 1);
-  kernel.prefetch = {kPrefetchSteps, kTilesAPanel, kernel.unroll ? kNoInputBytes : kResidentBytes, kLeastRowsToPrefetch,
-                     kStreamBytes};
+  kernel.residentBytes = kernel.unroll ? kNoInputBytes : kResidentBytes;
+  kernel.prefetchTiles = kTilesAPanel;
   return kernel;
 }
 
-LogicalResult cpu::verifyKernel(Operation *op, const MicroKernel &kernel, KernelNeeds needs, const TargetInfo &target) {
-  if (failed(verifyMost(op, "rows", kernel.rows, kMostRows)))
+LogicalResult cpu::verifyKernel(Operation *op, attn_cpu::MicroKernelAttr kernel, KernelNeeds needs,
+                                const TargetInfo &target) {
+  if (failed(verifyMost(op, "rows", kernel.getRows(), kMostRows)))
     return failure();
   const int64_t most = std::min(2 * target.lanesF32(), kPanel);
-  if ((kernel.columns != 8 && kernel.columns != 16 && kernel.columns != 32) || kernel.columns > most)
+  if ((kernel.getColumns() != 8 && kernel.getColumns() != 16 && kernel.getColumns() != 32) ||
+      kernel.getColumns() > most)
     return faultOf(op, "columns") << "be 8, 16 or 32, and at most two of the target's vectors, " << most << ", found "
-                                  << kernel.columns;
-  if (failed(verifyPresence(op, "vnni_rows", kernel.vnniRows.has_value(), needs.vnni,
+                                  << kernel.getColumns();
+  if (failed(verifyPresence(op, "vnni_rows", kernel.getVnniRows().has_value(), needs.vnni,
                             "where VNNI-packed panels are widened")) ||
-      failed(verifyPresence(op, "group_rows", kernel.groupRows.has_value(), needs.groups,
+      failed(verifyPresence(op, "group_rows", kernel.getGroupRows().has_value(), needs.groups,
                             "for weights in quantized groups")) ||
-      failed(verifyMost(op, "vnni_rows", kernel.vnniRows.value_or(1), kMostRows)) ||
-      failed(verifyMost(op, "group_rows", kernel.groupRows.value_or(1), kMostRows)))
+      failed(verifyMost(op, "vnni_rows", kernel.getVnniRows().value_or(1), kMostRows)) ||
+      failed(verifyMost(op, "group_rows", kernel.getGroupRows().value_or(1), kMostRows)))
     return failure();
-  if (failed(verifyPrefetch(op, kernel.prefetch)))
+  if (failed(verifyPrefetch(op, kernel.getPrefetch())))
     return failure();
-  if (failed(verifyMost(op, "line_steps", kernel.lineSteps.value_or(1), kMostLineSteps)) ||
-      failed(verifyMost(op, "unrolled_steps", kernel.unrolledSteps.value_or(1), kMostUnrolledSteps)))
+  if (failed(verifyMost(op, "line_steps", kernel.getLineSteps().value_or(1), kMostLineSteps)) ||
+      failed(verifyMost(op, "unrolled_steps", kernel.getUnrolledSteps().value_or(1), kMostUnrolledSteps)))
     return failure();
-  if (kernel.unroll && *kernel.unroll != 2 && *kernel.unroll != kMostUnrolled)
-    return faultOf(op, "unroll") << "be 2 or " << kMostUnrolled << ", found " << *kernel.unroll;
-  if (failed(verifyMost(op, "wide_rows", kernel.wideRows.value_or(1), kMostRows)))
+  if (kernel.getUnroll() && *kernel.getUnroll() != 2 && *kernel.getUnroll() != kMostUnrolled)
+    return faultOf(op, "unroll") << "be 2 or " << kMostUnrolled << ", found " << *kernel.getUnroll();
+  if (failed(verifyMost(op, "wide_rows", kernel.getWideRows().value_or(1), kMostRows)))
     return failure();
-  if (kernel.chains && *kernel.chains > 2 && *kernel.chains != kChains)
-    return faultOf(op, "chains") << "be 1, 2 or " << kChains << ", found " << *kernel.chains;
-  if (kernel.matrixRows && (*kernel.matrixRows != kMatrixRows || !needs.matrix))
+  if (kernel.getChains() && *kernel.getChains() > 2 && *kernel.getChains() != kChains)
+    return faultOf(op, "chains") << "be 1, 2 or " << kChains << ", found " << *kernel.getChains();
+  if (kernel.getMatrixRows() && (*kernel.getMatrixRows() != kMatrixRows || !needs.matrix))
     return op->emitOpError("has a schedule with 'matrix_rows = ")
-           << *kernel.matrixRows << "', which is " << kMatrixRows
+           << *kernel.getMatrixRows() << "', which is " << kMatrixRows
            << " for matmuls of bf16 or int8 on a target that multiplies tiles of them (amx_bf16, amx_int8)";
   return success();
 }

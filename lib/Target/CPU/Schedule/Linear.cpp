@@ -116,17 +116,16 @@ bool mayPackRows(attn::LinearOp op) {
 
 /// Whether a single row can read several panels side by side, whole lines of each: VNNI-packed ones, or those that
 /// attn_cpu.panel_matmul takes.
-bool readsPanelsTogether(attn::LinearOp op, const LinearSchedule &schedule) {
-  if (!schedule.kernel.wideRows || !op.getLayout() || op.hasMatrices() ||
-      quantizedPanels(op.getLayout(), op.getWeight()))
+bool mayReadPanelsTogether(attn::LinearOp op) {
+  if (!op.getLayout() || op.hasMatrices() || quantizedPanels(op.getLayout(), op.getWeight()))
     return false;
   return hasVnniWeight(op) ||
          (op.getInput().getType().getElementType().isF32() && !op.getWeight().getType().getElementType().isBF16());
 }
 
 /// The micro-kernel of integers.
-MicroKernel chooseQuantizedKernel(attn::LinearOp op, const TargetInfo &target) {
-  MicroKernel kernel = chooseKernel(target, /*widensVnni=*/false);
+KernelChoice chooseQuantizedKernel(attn::LinearOp op, const TargetInfo &target) {
+  KernelChoice kernel = chooseKernel(target, /*widensVnni=*/false);
   const int64_t operands = target.int8Dot ? kDotOperands : target.int8Pairs ? kPairOperands : kPieceOperands;
   kernel.rows = std::max<int64_t>((target.vectorRegisters - operands) / 2, 1);
   if (hasQuantizedTiles(target)) {
@@ -157,37 +156,37 @@ LogicalResult verifyRows(attn::LinearOp op, StringRef name, ArrayRef<int64_t> ro
 }
 
 /// Tasks of whole tiles share rows so that the last one has some.
-LogicalResult verifyTaskRows(attn::LinearOp op, const LinearSchedule &schedule) {
-  const int64_t tile = schedule.rows.front();
-  if (schedule.taskRows % tile == 0 && schedule.taskRows <= kMostTaskRows)
+LogicalResult verifyTaskRows(attn::LinearOp op, attn_cpu::LinearScheduleAttr schedule) {
+  const int64_t tile = schedule.getRows().front();
+  if (schedule.getTaskRows() % tile == 0 && schedule.getTaskRows() <= kMostTaskRows)
     return success();
   return faultOf(op, "task_rows") << "be a multiple of " << tile << ", the most of 'rows', and at most "
-                                  << kMostTaskRows << ", found " << schedule.taskRows;
+                                  << kMostTaskRows << ", found " << schedule.getTaskRows();
 }
 
-LogicalResult verifyBlocks(attn::LinearOp op, const LinearSchedule &schedule) {
-  const bool isBlocked = schedule.depth.has_value();
+LogicalResult verifyBlocks(attn::LinearOp op, attn_cpu::LinearScheduleAttr schedule) {
+  const bool isBlocked = schedule.getDepth().has_value();
   constexpr llvm::StringLiteral when = "with 'depth'";
-  if (failed(verifyPresence(op, "panels", schedule.panels.has_value(), isBlocked, when)) ||
-      failed(verifyPresence(op, "many_rows", schedule.manyRows.has_value(), isBlocked, when)) ||
-      failed(verifyPresence(op, "tasks", schedule.tasks.has_value(), isBlocked || schedule.rowPanels,
+  if (failed(verifyPresence(op, "panels", schedule.getPanels().has_value(), isBlocked, when)) ||
+      failed(verifyPresence(op, "many_rows", schedule.getManyRows().has_value(), isBlocked, when)) ||
+      failed(verifyPresence(op, "tasks", schedule.getTasks().has_value(), isBlocked || schedule.getRowPanels(),
                             "with 'depth' or 'row_panels'")) ||
-      failed(verifyPresence(op, "finish", !schedule.finish.empty(), isBlocked, when)))
+      failed(verifyPresence(op, "finish", !schedule.getFinish().empty(), isBlocked, when)))
     return failure();
-  if (schedule.packRows) {
+  if (schedule.getPackRows()) {
     if (!mayPackRows(op))
       return op.emitOpError("has a schedule with 'pack_rows', but only rows of f32 are packed, with one matrix whose "
                             "panels are not VNNI-packed");
-    if (*schedule.packRows != schedule.rows.front())
-      return faultOf(op, "pack_rows") << "be " << schedule.rows.front() << ", the most of 'rows', found "
-                                      << *schedule.packRows;
+    if (*schedule.getPackRows() != schedule.getRows().front())
+      return faultOf(op, "pack_rows") << "be " << schedule.getRows().front() << ", the most of 'rows', found "
+                                      << *schedule.getPackRows();
   }
-  if (schedule.rowPanels) {
-    if (!readsPanelsTogether(op, schedule))
+  if (schedule.getRowPanels()) {
+    if (!schedule.getKernel().getWideRows() || !mayReadPanelsTogether(op))
       return op.emitOpError(
           "has a schedule with 'row_panels', but only VNNI-packed panels, and those of f32 and f16 for "
           "rows of f32, are read side by side, with 'wide_rows' and one matrix");
-    if (failed(verifyMost(op, "row_panels", *schedule.rowPanels, kMostRowPanels)))
+    if (failed(verifyMost(op, "row_panels", *schedule.getRowPanels(), kMostRowPanels)))
       return failure();
   }
   if (!isBlocked)
@@ -197,13 +196,13 @@ LogicalResult verifyBlocks(attn::LinearOp op, const LinearSchedule &schedule) {
         "has a schedule with 'depth', but rows that have a matrix of several each are not taken in k blocks");
   if (!op.getLayout() || quantizedPanels(op.getLayout(), op.getWeight()))
     return op.emitOpError("has a schedule with 'depth', but only packed panels of floats are taken in k blocks");
-  const int64_t k = depthOf(op), depth = *schedule.depth;
+  const int64_t k = depthOf(op), depth = *schedule.getDepth();
   if (depth >= k || k % depth != 0 || (hasVnniWeight(op) && depth % 2 != 0))
     return faultOf(op, "depth") << "divide the depth " << k << (hasVnniWeight(op) ? " into whole pairs of rows" : "")
                                 << ", found " << depth;
-  if (failed(verifyMost(op, "panels", *schedule.panels, kMostPanels)))
+  if (failed(verifyMost(op, "panels", *schedule.getPanels(), kMostPanels)))
     return failure();
-  return verifyRows(op, "finish", schedule.finish);
+  return verifyRows(op, "finish", schedule.getFinish());
 }
 
 } // namespace
@@ -226,63 +225,65 @@ std::string cpu::whyNotTiled(attn::LinearOp op) {
     return "the weight is not in panels";
   if (ShapedType::isDynamic(depthOf(op)) || ShapedType::isDynamic(columns))
     return "the weight's extents are not static";
-  if (depthOf(op) > attn::ScheduleAttr::kMost)
-    return "the depth is above " + std::to_string(attn::ScheduleAttr::kMost);
+  if (depthOf(op) > attn::kMostNumber)
+    return "the depth is above " + std::to_string(attn::kMostNumber);
   return depthOf(op) == 0 ? "the depth is 0" : "";
 }
 
-LinearSchedule cpu::chooseLinear(attn::LinearOp op, const TargetInfo &target) {
+attn_cpu::LinearScheduleAttr cpu::chooseLinear(attn::LinearOp op, const TargetInfo &target) {
   attn::QuantizedType quantized = quantizedPanels(op.getLayout(), op.getWeight());
   const int64_t k = depthOf(op);
-  LinearSchedule schedule;
-  schedule.kernel = quantized ? chooseQuantizedKernel(op, target) : chooseKernel(target, hasVnniWeight(op));
+  KernelChoice kernel = quantized ? chooseQuantizedKernel(op, target) : chooseKernel(target, hasVnniWeight(op));
   ArrayRef<int64_t> rows = quantized && quantized.bits() == 4 ? ArrayRef(kNibbleRows) : ArrayRef(kRows);
   if (quantized ? hasQuantizedTiles(target) : target.vectorRegisters <= kFewRegisters)
     rows = widensPanels(op, target) ? ArrayRef(kVnniRowsOfFewRegisters) : ArrayRef(kRowsOfFewRegisters);
   if (mayTakeMatrix(op, target)) {
     rows = kMatrixRows;
-    schedule.kernel.matrixRows = kMatrixRows[1];
+    kernel.matrixRows = kMatrixRows[1];
   }
-  schedule.rows = Sizes(rows);
   int64_t taskRows = kTaskRows;
+  std::optional<int64_t> depth, panels, manyRows, packRows, rowPanels, tasks, widenRows;
+  ArrayRef<int64_t> finish;
   if (quantized) {
     const int64_t twoPanels =
         2 * attn_cpu::QuantizedLayout(quantized, k).groups() * attn_cpu::QuantizedLayout(quantized, k).groupBytes();
     const auto ofRows = attn_cpu::QuantizedLayout::ofRows(quantized, k, readsWords(quantized, target));
     taskRows = std::clamp((kNearBytes - twoPanels) / ofRows.rowBytes(), kLeastRowsOfTask, kTaskRows);
   } else if (op.getLayout() && !op.hasMatrices()) {
-    schedule.depth = depthOfBlock(k, readsBf16(op, target) ? 2 : 4);
+    depth = depthOfBlock(k, readsBf16(op, target) ? 2 : 4);
   }
   if (target.vectorRegisters <= kFewRegisters && mayPackRows(op) &&
       op.getResult().getType().getShape().back() >= kLeastColumnsToPack) {
-    schedule.rows = Sizes(ArrayRef(kPackedRows));
-    schedule.packRows = schedule.rows.front();
-    taskRows = schedule.depth ? kPackedTaskRows : kWholePackedTaskRows;
+    rows = kPackedRows;
+    packRows = rows.front();
+    taskRows = depth ? kPackedTaskRows : kWholePackedTaskRows;
     // Tiles of half as many rows share the prefetch of the next panel.
-    schedule.kernel.prefetch.tiles = *schedule.kernel.prefetch.tiles * 2;
+    kernel.prefetchTiles *= 2;
   }
-  schedule.taskRows = llvm::alignTo(taskRows, schedule.rows.front());
-  if (readsPanelsTogether(op, schedule))
-    schedule.rowPanels = kRowPanels;
-  if (schedule.depth)
-    schedule.panels = kTaskPanels, schedule.manyRows = kManyRows, schedule.finish = Sizes(ArrayRef(kFinishedRows));
-  if (schedule.depth || schedule.rowPanels)
-    schedule.tasks = kLeastTasks;
+  taskRows = llvm::alignTo(taskRows, rows.front());
+  if (kernel.wideRows && mayReadPanelsTogether(op))
+    rowPanels = kRowPanels;
+  if (depth)
+    panels = kTaskPanels, manyRows = kManyRows, finish = kFinishedRows;
+  if (depth || rowPanels)
+    tasks = kLeastTasks;
   if (widensPanels(op, target))
-    schedule.widenRows = std::max<int64_t>(kLeastRowsToWiden * target.vectorBytes / 16, 1);
+    widenRows = std::max<int64_t>(kLeastRowsToWiden * target.vectorBytes / 16, 1);
   else if (unpacksPanels(quantized, target))
-    schedule.widenRows = kLeastRowsToUnpack;
-  return schedule;
+    widenRows = kLeastRowsToUnpack;
+  MLIRContext *context = op.getContext();
+  return attn_cpu::LinearScheduleAttr::get(context, depth, finish, kernel.get(context), manyRows, packRows, panels,
+                                           rowPanels, rows, taskRows, tasks, widenRows);
 }
 
-LogicalResult cpu::verifyLinear(attn::LinearOp op, const LinearSchedule &schedule, const TargetInfo &target) {
-  if (failed(verifyRows(op, "rows", schedule.rows)) || failed(verifyTaskRows(op, schedule)) ||
+LogicalResult cpu::verifyLinear(attn::LinearOp op, attn_cpu::LinearScheduleAttr schedule, const TargetInfo &target) {
+  if (failed(verifyRows(op, "rows", schedule.getRows())) || failed(verifyTaskRows(op, schedule)) ||
       failed(verifyBlocks(op, schedule)) ||
-      failed(verifyPresence(op, "widen_rows", schedule.widenRows.has_value(),
+      failed(verifyPresence(op, "widen_rows", schedule.getWidenRows().has_value(),
                             widensPanels(op, target) ||
                                 unpacksPanels(quantizedPanels(op.getLayout(), op.getWeight()), target),
                             "where a VNNI-packed panel is widened for rows of f32, or one of 4 bits unpacked")))
     return failure();
   const KernelNeeds needs{hasVnniWeight(op), groupsOf(op) > 1, mayTakeMatrix(op, target)};
-  return verifyKernel(op, schedule.kernel, needs, target);
+  return verifyKernel(op, schedule.getKernel(), needs, target);
 }

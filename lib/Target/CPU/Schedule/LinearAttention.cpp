@@ -22,27 +22,28 @@ constexpr int64_t kChunk = 64;
 /// Each token has a sum for its key and one for its query, which are as wide as a panel. Where these are 2 registers,
 /// two tokens share a pass over the state, or two key channels of one token have sums of their own: 8 chains hide the
 /// latency of a multiply-add. Where they are 4, one token fills the registers.
-LinearAttentionSchedule cpu::chooseLinearAttention(attn::LinearAttentionOp op, const TargetInfo &target) {
+attn_cpu::LinearAttentionScheduleAttr cpu::chooseLinearAttention(attn::LinearAttentionOp op, const TargetInfo &target) {
   const bool isWide = target.vectorRegisters > kFewRegisters;
   int64_t single = isWide ? 4 * attn_cpu::kPanel : attn_cpu::kPanel;
   while (op.getValueChannels() % single != 0)
     single /= 2;
-  return {attn_cpu::kPanel, single, kChunk, isWide ? 2 : 1, isWide && op.getKeyChannels() % 2 == 0 ? 2 : 1};
+  const int64_t tokens = isWide ? 2 : 1, keys = isWide && op.getKeyChannels() % 2 == 0 ? 2 : 1;
+  return attn_cpu::LinearAttentionScheduleAttr::get(op.getContext(), kChunk, attn_cpu::kPanel, keys, single, tokens);
 }
 
-LogicalResult cpu::verifyLinearAttention(attn::LinearAttentionOp op, const LinearAttentionSchedule &schedule,
+LogicalResult cpu::verifyLinearAttention(attn::LinearAttentionOp op, attn_cpu::LinearAttentionScheduleAttr schedule,
                                          const TargetInfo &) {
-  for (auto [name, columns] : {std::pair("columns", schedule.columns), std::pair("single", schedule.single)})
+  for (auto [name, columns] : {std::pair("columns", schedule.getColumns()), std::pair("single", schedule.getSingle())})
     if (columns < 1 || columns % attn_cpu::kPanel != 0 || op.getValueChannels() % columns != 0)
       return faultOf(op, name) << "be a multiple of " << attn_cpu::kPanel << " that divides the "
                                << op.getValueChannels() << " value channels, found " << columns;
-  if (schedule.chunk < schedule.tokens || schedule.chunk > kMostChunk)
-    return faultOf(op, "chunk") << "be from " << schedule.tokens << ", its tokens, to " << kMostChunk << ", found "
-                                << schedule.chunk;
-  if (failed(verifyMost(op, "tokens", schedule.tokens, kMostTokens)) ||
-      failed(verifyMost(op, "keys", schedule.keys, kMostKeys)))
+  if (schedule.getChunk() < schedule.getTokens() || schedule.getChunk() > kMostChunk)
+    return faultOf(op, "chunk") << "be from " << schedule.getTokens() << ", its tokens, to " << kMostChunk << ", found "
+                                << schedule.getChunk();
+  if (failed(verifyMost(op, "tokens", schedule.getTokens(), kMostTokens)) ||
+      failed(verifyMost(op, "keys", schedule.getKeys(), kMostKeys)))
     return failure();
-  if (op.getKeyChannels() % schedule.keys != 0)
-    return faultOf(op, "keys") << "divide the " << op.getKeyChannels() << " key channels, found " << schedule.keys;
+  if (op.getKeyChannels() % schedule.getKeys() != 0)
+    return faultOf(op, "keys") << "divide the " << op.getKeyChannels() << " key channels, found " << schedule.getKeys();
   return success();
 }

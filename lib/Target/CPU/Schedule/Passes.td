@@ -43,7 +43,7 @@ def AttnCPUSchedule : Pass<"attn-cpu-schedule", "::mlir::ModuleOp"> {
   let description = [{
     Sets `attn.schedule` on every op that has choices, from the target's capabilities (`attn.target`) and the op's shapes: tiles, micro-kernel and k blocks
     of a matmul, tiles and KV blocks of attention, sequences of a recurrence's tile. Later passes read the schedule and know no tuned number.
-    lib/Target/CPU/Schedule/Schedule.h lists the names. `attn-verify-laid-out` and `attn-cpu-tile` reject an edited schedule that the lowering cannot follow. An op
+    dialect/AttnCPU/AttnCPUSchedules.td defines them. `attn-verify-laid-out` and `attn-cpu-tile` reject an edited schedule that the lowering cannot follow. An op
     that is not tiled for the CPU has the schedule of its neutral decomposition.
 
     ```mlir
@@ -56,10 +56,11 @@ def AttnCPUSchedule : Pass<"attn-cpu-schedule", "::mlir::ModuleOp"> {
     ```
     becomes
     ```
-    #schedule = #attn.schedule<kernel = <columns = 32, rows = 14>, rows = [14, 8, 4, 1], task_rows = 210>
+    #schedule = #attn_cpu.linear_schedule<kernel = <columns = 32, rows = 14>, rows = [14, 8, 4, 1], task_rows = 210>
         %y = attn.linear %x, %w {attn.schedule = #schedule, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
     ```
   }];
+  let dependentDialects = ["::rapt::attn_cpu::AttnCPUDialect"];
 }
 
 def AttnVerifyLaidOut : Pass<"attn-verify-laid-out", "::mlir::ModuleOp"> {
@@ -70,7 +71,7 @@ def AttnVerifyLaidOut : Pass<"attn-verify-laid-out", "::mlir::ModuleOp"> {
     that has choices has a schedule that the lowering can follow. Fusions (`attn_cpu.fused_into`) are legal. No op is an op of tiles. The dialects are attn, attn_cpu, arith, func, linalg, math, scf and tensor.
 
     ```mlir
-    module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>,
+    module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn_cpu.module_schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>,
                        linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
       func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
         %y = arith.addf %x, %x : tensor<?x64xf32>

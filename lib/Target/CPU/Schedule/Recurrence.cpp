@@ -4,7 +4,6 @@
 #include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Analysis/Cost.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
-#include "lib/Target/CPU/Schedule/Fields.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -24,23 +23,25 @@ std::string cpu::whyNotTiled(attn::RecurrenceOp op) {
   return "its hidden size " + std::to_string(op.getHidden()) + " is no multiple of " + std::to_string(attn_cpu::kPanel);
 }
 
-RecurrenceSchedule cpu::chooseRecurrence(attn::RecurrenceOp op, const TargetInfo &target) {
-  return {kSequences, chooseKernel(target, hasVnniWeight(op))};
+attn_cpu::RecurrenceScheduleAttr cpu::chooseRecurrence(attn::RecurrenceOp op, const TargetInfo &target) {
+  MLIRContext *context = op.getContext();
+  return attn_cpu::RecurrenceScheduleAttr::get(context, chooseKernel(target, hasVnniWeight(op)).get(context),
+                                               kSequences);
 }
 
-LogicalResult cpu::verifyRecurrence(attn::RecurrenceOp op, const RecurrenceSchedule &schedule,
+LogicalResult cpu::verifyRecurrence(attn::RecurrenceOp op, attn_cpu::RecurrenceScheduleAttr schedule,
                                     const TargetInfo &target) {
-  if (failed(verifyMost(op, "rows", schedule.rows, kMostRows)))
+  if (failed(verifyMost(op, "rows", schedule.getRows(), kMostRows)))
     return failure();
-  return verifyKernel(op, schedule.kernel, {.vnni = hasVnniWeight(op)}, target);
+  return verifyKernel(op, schedule.getKernel(), {.vnni = hasVnniWeight(op)}, target);
 }
 
 void cpu::setRowsOfSteps(Operation *module) {
   module->walk([](FunctionOpInterface entry) {
     SmallVector<std::pair<Operation *, int64_t>> recurrences;
     entry.walk([&](attn::RecurrenceOp op) {
-      const bool isTiled = op->hasAttr(attn::AttnDialect::scheduleAttr);
-      recurrences.emplace_back(op, isTiled ? scheduleOf<RecurrenceSchedule>(op).rows : 1);
+      auto schedule = attn::scheduleOf<attn_cpu::RecurrenceScheduleAttr>(op);
+      recurrences.emplace_back(op, schedule ? schedule.getRows() : 1);
     });
     if (!recurrences.empty())
       rapt::setRowsOfSteps(entry, recurrences);

@@ -3,30 +3,26 @@
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Conversion/Schedule.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
-#include "lib/Target/CPU/Schedule/Fields.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::cpu;
-using attn::ScheduleAttr;
 
 namespace {
 
 constexpr int64_t kMostPrefetchBytes = 1 << 20, kMostApartBytes = 4096, kMostElementwiseRows = 32;
 
-/// The members of an op's schedule; reports one that is missing or not well-formed.
+/// The schedule of an op; reports one that is missing or of another kind.
 template <typename Schedule> FailureOr<Schedule> read(Operation *op) {
-  ScheduleAttr attribute = ScheduleAttr::of(op);
-  if (!attribute) {
+  auto any = attn::scheduleOf(op);
+  if (!any) {
     op->emitOpError("has no ") << attn::AttnDialect::scheduleAttr << ", which attn-cpu-schedule sets";
     return failure();
   }
-  Schedule schedule;
-  ScheduleReader reader(attribute);
-  schedule.visit(reader);
-  if (std::string fault = reader.fault(); !fault.empty()) {
-    op->emitOpError("has a schedule ") << fault;
+  auto schedule = dyn_cast<Schedule>(any);
+  if (!schedule) {
+    op->emitOpError("has a schedule that is no #attn_cpu.") << Schedule::getMnemonic() << ", found " << any;
     return failure();
   }
   return schedule;
@@ -34,14 +30,13 @@ template <typename Schedule> FailureOr<Schedule> read(Operation *op) {
 
 /// Reports a schedule on an op that needs none.
 LogicalResult verifyNone(Operation *op) {
-  if (!ScheduleAttr::of(op))
+  if (!attn::scheduleOf(op))
     return success();
   return op->emitOpError("has a schedule, and the CPU has nothing to choose for it");
 }
 
 template <typename Schedule, typename Op>
-LogicalResult verifyTiled(Op op, const TargetInfo &target,
-                          LogicalResult (*verify)(Op, const Schedule &, const TargetInfo &)) {
+LogicalResult verifyTiled(Op op, const TargetInfo &target, LogicalResult (*verify)(Op, Schedule, const TargetInfo &)) {
   FailureOr<Schedule> schedule = read<Schedule>(op);
   return failed(schedule) ? failure() : verify(op, *schedule, target);
 }
@@ -72,16 +67,16 @@ LogicalResult verify(Operation *op, const TargetInfo &target) {
 LogicalResult cpu::verifyModuleSchedule(ModuleOp module) {
   if (failed(neutral::verifyLinalgTiles(module)))
     return failure();
-  const auto copies = moduleSchedule<CopySchedule>(module, kCopies);
-  const auto elementwise = moduleSchedule<ElementwiseSchedule>(module, kElementwise);
-  const auto rows = moduleSchedule<RowSchedule>(module, kRows);
-  for (auto [name, isThere] : {std::pair(kCopies, copies.has_value()), std::pair(kElementwise, elementwise.has_value()),
-                               std::pair(kRows, rows.has_value())})
-    if (!isThere)
+  auto schedule = attn::scheduleOf<attn_cpu::ModuleScheduleAttr>(module);
+  for (auto [name, part] : {std::pair("copies", schedule ? Attribute(schedule.getCopies()) : Attribute()),
+                            std::pair("elementwise", schedule ? Attribute(schedule.getElementwise()) : Attribute()),
+                            std::pair("rows", schedule ? Attribute(schedule.getRows()) : Attribute())})
+    if (!part)
       return module.emitOpError("has no attn.schedule with '") << name << "', which attn-cpu-schedule sets";
-  return success(succeeded(verifyMost(module, "prefetch_bytes", copies->prefetchBytes, kMostPrefetchBytes)) &&
-                 succeeded(verifyMost(module, "apart_bytes", rows->apartBytes, kMostApartBytes)) &&
-                 succeeded(verifyMost(module, "rows", elementwise->rows, kMostElementwiseRows)));
+  return success(
+      succeeded(verifyMost(module, "prefetch_bytes", schedule.getCopies().getPrefetchBytes(), kMostPrefetchBytes)) &&
+      succeeded(verifyMost(module, "apart_bytes", schedule.getRows().getApartBytes(), kMostApartBytes)) &&
+      succeeded(verifyMost(module, "rows", schedule.getElementwise().getRows(), kMostElementwiseRows)));
 }
 
 LogicalResult cpu::verifySchedules(Operation *root) {
@@ -91,12 +86,12 @@ LogicalResult cpu::verifySchedules(Operation *root) {
   return failure(result.wasInterrupted());
 }
 
-FailureOr<MicroKernel> cpu::kernelOf(Operation *tile) {
-  FailureOr<MicroKernel> kernel = read<MicroKernel>(tile);
+FailureOr<attn_cpu::MicroKernelAttr> cpu::kernelOf(Operation *tile) {
+  FailureOr<attn_cpu::MicroKernelAttr> kernel = read<attn_cpu::MicroKernelAttr>(tile);
   if (failed(kernel))
     return failure();
   const TargetInfo target = TargetInfo::of(tile);
-  const KernelNeeds needs{kernel->vnniRows.has_value(), kernel->groupRows.has_value(),
+  const KernelNeeds needs{kernel->getVnniRows().has_value(), kernel->getGroupRows().has_value(),
                           isa<attn_cpu::QuantizedMatmulOp>(tile) ? target.amxInt8 : target.amxBf16};
   if (failed(verifyKernel(tile, *kernel, needs, target)))
     return failure();

@@ -1,6 +1,6 @@
 //===- Verify.h - Verifies schedules --------------------------------------------*- C++ -*-===//
 #pragma once
-#include "lib/Target/CPU/Schedule/Schedule.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace rapt::cpu {
@@ -12,6 +12,6 @@ mlir::LogicalResult verifySchedules(mlir::Operation *root);
 mlir::LogicalResult verifyModuleSchedule(mlir::ModuleOp module);
 
 /// The micro-kernel of a tile op, which the tiled op's schedule gave it; reports an op without one.
-mlir::FailureOr<MicroKernel> kernelOf(mlir::Operation *tile);
+mlir::FailureOr<attn_cpu::MicroKernelAttr> kernelOf(mlir::Operation *tile);
 
 } // namespace rapt::cpu

@@ -25,7 +25,6 @@
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Conversion/MaskReport.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
-#include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/Target/CPU/Schedule/Fusions.h"
 #include "lib/Target/CPU/Tile/AttentionBlocks.h"
 #include "lib/Target/CPU/Tile/AttentionPacking.h"
@@ -47,8 +46,8 @@ AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int6
   AttentionTask task{op, analyzeMask(op.getMask()), tellsBlocks(op, Reads::Matrices), tellsBlocks(op, Reads::Vectors),
                      view};
   task.channels = channels, task.valueChannels = valueChannels;
-  task.schedule = cpu::scheduleOf<cpu::AttentionSchedule>(op);
-  task.block = view ? cpu::cacheBlockOf(op) : *task.schedule.packedKeys;
+  task.schedule = attn::scheduleOf<attn_cpu::AttentionScheduleAttr>(op);
+  task.block = view ? cpu::cacheBlockOf(op) : *task.schedule.getPackedKeys();
   return task;
 }
 
@@ -76,7 +75,7 @@ int64_t resultWidth(AttentionOp op) { return op.getResult().getType().getDimSize
 
 /// The queries of a tile that are not repeated. The task has `count` queries.
 OpFoldResult ownRows(ImplicitLocOpBuilder &b, const AttentionTask &task, const Rows &rows, Value count) {
-  if (!task.repeatsQueries() || rows.size() != task.schedule.queries.back())
+  if (!task.repeatsQueries() || rows.size() != task.schedule.getQueries().back())
     return rows.count;
   return arith::MinSIOp::create(b, asValue(b, rows.count), count).getResult();
 }
@@ -118,13 +117,13 @@ SmallVector<Value> prefetchedBy(ImplicitLocOpBuilder &b, const AttentionTask &ta
 
 /// Whether a tile of `m` queries prefetches for the next one: AMX tiles and tiles that repeat queries do not.
 bool prefetches(const AttentionTask &task, int64_t m) {
-  return m >= task.schedule.wideQueries && !task.schedule.kernel.matrixRows &&
-         !(task.repeatsQueries() && m == task.schedule.queries.back());
+  return m >= task.schedule.getWideQueries() && !task.schedule.getKernel().getMatrixRows() &&
+         !(task.repeatsQueries() && m == task.schedule.getQueries().back());
 }
 
 /// Whether `count` queries of a task fill a tile of the largest size.
 Value isTiled(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, task.schedule.queries.front()));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, task.schedule.getQueries().front()));
 }
 
 using TileBody = function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, const Rows &, ValueRange)>;
@@ -135,9 +134,9 @@ SmallVector<Value> overTiles(ImplicitLocOpBuilder &b, const AttentionTask &task,
                              TileBody body) {
   Value zero = index(b, 0), from = zero; // `count` once a size of AMX has taken the queries
   SmallVector<Value> state(init);
-  for (int64_t m : ArrayRef(task.schedule.queries).drop_back()) {
+  for (int64_t m : ArrayRef(task.schedule.getQueries()).drop_back()) {
     Value left = arith::SubIOp::create(b, count, from), end, last = count;
-    if (task.schedule.kernel.takesMatrix(m)) {
+    if (task.schedule.getKernel().takesMatrix(m)) {
       Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, left, index(b, m));
       end = arith::SelectOp::create(b, some, count, from);
       last = arith::SubIOp::create(b, count, index(b, m));
@@ -154,7 +153,7 @@ SmallVector<Value> overTiles(ImplicitLocOpBuilder &b, const AttentionTask &task,
     });
     from = end;
   }
-  const int64_t m = task.schedule.queries.back();
+  const int64_t m = task.schedule.getQueries().back();
   if (!task.repeatsQueries())
     return overQueriesLeft(b, from, count, task.mostQueriesLeft(), state,
                            [&](ImplicitLocOpBuilder &b, OpFoldResult rows, Value first, ValueRange carried) {
@@ -174,7 +173,7 @@ SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task
     some.widened = widenKeys(b, task, begin, end, task.blocksOfTask());
   auto body = [&](ImplicitLocOpBuilder &b, const Rows &rows, ValueRange carried) {
     Value last;
-    if (task.repeatsQueries() && rows.size() == task.schedule.queries.back())
+    if (task.repeatsQueries() && rows.size() == task.schedule.getQueries().back())
       last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, count), index(b, 1));
     QueryTile tile = queryTile(b, task, rows.count, arith::AddIOp::create(b, first, rows.first), last);
     if (prefetches(task, rows.size()))
@@ -192,7 +191,7 @@ SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task
 SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count,
                             ValueRange dests) {
   // Queries that the last tile computes again have a second state.
-  SmallVector<Value> states = stateBuffers(b, task, task.schedule.taskQueries);
+  SmallVector<Value> states = stateBuffers(b, task, task.schedule.getTaskQueries());
   const SinkState sink = sinkState(b, task.op, task.head);
   states = overTiles(b, task, count, states, [&](ImplicitLocOpBuilder &b, const Rows &rows, ValueRange carried) {
     return withRowsOfState(b, carried, rows.at, rows.count,
@@ -319,9 +318,9 @@ OpFoldResult rowsWhere(ImplicitLocOpBuilder &b, OpFoldResult condition, bool wan
 OpFoldResult usesSplits(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, OpFoldResult longest) {
   // Each task of several sequences with the same keys would pack these.
   const bool packsOften = !task.view && sharesKeys(task.op) && getConstantIntValue(rows) != 1;
-  if (!task.schedule.splits || packsOften)
+  if (!task.schedule.getSplits() || packsOften)
     return b.getBoolAttr(false);
-  return isAtMost(b, longest, *task.schedule.splitQueries);
+  return isAtMost(b, longest, *task.schedule.getSplitQueries());
 }
 
 struct TileAttention : OpRewritePattern<AttentionOp> {
@@ -341,7 +340,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       channels += attn_cpu::padToPanel(
           cast<RankedTensorType>(second.getType()).getDimSize(*op.dimOf(op.getSecondMap(), AttentionOp::DQK)));
     AttentionTask prototype = taskOf(op, view, channels, valueChannels);
-    remarkMask(op, prototype.schedule.queries.front(), prototype.schedule.keys, summarizedMatrices(op));
+    remarkMask(op, prototype.schedule.getQueries().front(), prototype.schedule.getKeys(), summarizedMatrices(op));
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto extentOf = [&](AttentionOp::Dim dim) -> OpFoldResult {
@@ -359,7 +358,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     OpFoldResult keyHeads = extentOf(AttentionOp::HKV), groups = extentOf(AttentionOp::G),
                  queries = extentOf(AttentionOp::Q), keys = extentOf(AttentionOp::KV);
     OpFoldResult longest = longestSequence(b, op.getQBegin(), rows, queries);
-    auto share = shareRows(b, longest, prototype.schedule.taskQueries, prototype.schedule.queries.front());
+    auto share = shareRows(b, longest, prototype.schedule.getTaskQueries(), prototype.schedule.getQueries().front());
     OpFoldResult tasks = share.first;
     Value taskQueries = share.second;
     SmallVector<OpFoldResult> resultExtents;
@@ -374,7 +373,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       return success();
     }
     if (op.getQBegin() && !coverAllRows(op.getQBegin()))
-      fillRests(b, op, *prototype.schedule.restRows, dests);
+      fillRests(b, op, *prototype.schedule.getRestRows(), dests);
     // Sequences of few queries have split-KV grids. Those of all others are one.
     const OpFoldResult areSplit = usesSplits(b, prototype, rows, longest),
                        splitRows = rowsWhere(b, areSplit, true, rows), otherRows = rowsWhere(b, areSplit, false, rows);

@@ -2,7 +2,7 @@
 #include "lib/Target/CPU/Tile/AttentionBlocks.h"
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
-#include "lib/Target/CPU/Schedule/Fields.h"
+#include "lib/Target/CPU/Schedule/Kernel.h"
 #include "lib/Target/CPU/Tile/KeptKeys.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -77,7 +77,7 @@ static SmallVector<Value> onBlocks(ImplicitLocOpBuilder &b, const AttentionTask 
       share.first, share.second, state[0], state[1], state[2],
       tile.extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(tile.extras.maps), tile.heads,
       task.usesBf16Matmul(extentOf(tile.query, 0)));
-  cpu::withKernel(step, task.schedule.kernel);
+  cpu::withKernel(step, task.schedule.getKernel());
   if (op.getScore().empty() && isNatural(op))
     addNaturalScore(b, op, step.getScore(), tile.extras);
   else
@@ -377,8 +377,8 @@ static Value maskedFrom(ImplicitLocOpBuilder &b, const AttentionTask &task, cons
   if (!hasRest)
     return behindWhole;
   Value rest = arith::SubIOp::create(b, range.wholeEnd, behindWhole);
-  Value isLong =
-            arith::CmpIOp::create(b, arith::CmpIPredicate::sge, rest, index(b, *task.schedule.restKeys / task.block)),
+  Value isLong = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, rest,
+                                       index(b, *task.schedule.getRestKeys() / task.block)),
         isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, range.wholeEnd, range.end);
   return arith::SelectOp::create(b, arith::OrIOp::create(b, isLong, isLast),
                                  Value(arith::MaxSIOp::create(b, range.wholeEnd, behindWhole)), behindWhole);
@@ -392,17 +392,18 @@ SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &ta
   SmallVector<Value> state(init);
   Value from = range.from;
   const int64_t m = extentOf(tile.query, 0);
-  const bool isWide = m >= task.schedule.wideQueries;
+  const bool isWide = m >= task.schedule.getWideQueries();
   const int64_t blocks = hasContiguousBlocks(task) || (isWide && task.usesBf16Matmul(m))
-                             ? task.schedule.keys / task.block
+                             ? task.schedule.getKeys() / task.block
                              : 1,
-                masked = hasContiguousBlocks(task) && !task.schedule.kernel.takesMatrix(m) ? blocks : 1;
+                masked = hasContiguousBlocks(task) && !task.schedule.getKernel().takesMatrix(m) ? blocks : 1;
   if (task.tellsBlocks)
     return overToldBlocks(b, task, tile, range, {blocks, masked}, task.view || isWide, init);
   if (task.bounds.exact && (task.view || isWide)) {
     if (task.bounds.lower)
       state = overBlocks(b, task, tile, range.from, range.wholeFrom, masked, range.keyEnd, /*hasRest=*/true, state);
-    const bool hasRest = task.schedule.restKeys && hasContiguousBlocks(task) && !task.schedule.kernel.takesMatrix(m);
+    const bool hasRest =
+        task.schedule.getRestKeys() && hasContiguousBlocks(task) && !task.schedule.getKernel().takesMatrix(m);
     from = maskedFrom(b, task, range, blocks, hasRest);
     state = overBlocks(b, task, tile, range.wholeFrom, from, blocks, /*limit=*/Value(), hasRest, state);
   }

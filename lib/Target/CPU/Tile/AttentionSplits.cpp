@@ -71,17 +71,17 @@ struct SplitAttention {
   }
   /// Most splits of a sequence.
   OpFoldResult maxSplits(ImplicitLocOpBuilder &b) const {
-    const cpu::AttentionSchedule &schedule = prototype.schedule;
-    if (!schedule.splitTasks)
-      return b.getIndexAttr(*schedule.splits);
+    attn_cpu::AttentionScheduleAttr schedule = prototype.schedule;
+    if (!schedule.getSplitTasks())
+      return b.getIndexAttr(*schedule.getSplits());
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
     OpFoldResult tasks = affineMax(b, {affineOf(b, d0 * d1 * (groups / heads), {rows, keyHeads}), b.getIndexAttr(1)});
     if (std::optional<int64_t> count = getConstantIntValue(tasks))
-      return b.getIndexAttr(std::clamp<int64_t>(*schedule.splitTasks / *count, 1, *schedule.splits));
-    Value each = arith::DivUIOp::create(b, index(b, *schedule.splitTasks), asValue(b, tasks));
-    return affineMax(b, {affineMin(b, {OpFoldResult(each), b.getIndexAttr(*schedule.splits)}), b.getIndexAttr(1)});
+      return b.getIndexAttr(std::clamp<int64_t>(*schedule.getSplitTasks() / *count, 1, *schedule.getSplits()));
+    Value each = arith::DivUIOp::create(b, index(b, *schedule.getSplitTasks()), asValue(b, tasks));
+    return affineMax(b, {affineMin(b, {OpFoldResult(each), b.getIndexAttr(*schedule.getSplits())}), b.getIndexAttr(1)});
   }
-  int64_t minBlocks() const { return *prototype.schedule.splitKeys / prototype.block; }
+  int64_t minBlocks() const { return *prototype.schedule.getSplitKeys() / prototype.block; }
   Value splitsOf(ImplicitLocOpBuilder &b, const KeyBlocks &range) const {
     return arith::CeilDivUIOp::create(b, countOf(b, range), splitSize(b, range));
   }
@@ -130,7 +130,8 @@ struct SplitAttention {
       return onTiles(b, task, range.from, range.end, state);
     // Few rows read converted blocks from L1. From half a tile on they read more packed ones from L2, which takes fewer
     // iterations.
-    const int64_t few = task.view ? 1 : task.schedule.keys / task.block, half = task.schedule.queries.front() / 2,
+    const int64_t few = task.view ? 1 : task.schedule.getKeys() / task.block,
+                  half = task.schedule.getQueries().front() / 2,
                   all = task.view || most * heads < half ? few : std::max(few, task.blocksOfTask());
     Value each = index(b, few);
     if (all > few) {
@@ -306,10 +307,11 @@ struct SplitAttention {
 SmallVector<Value> tile::attendSplit(ImplicitLocOpBuilder &b, AttentionTask prototype, OpFoldResult rows,
                                      OpFoldResult keyHeads, OpFoldResult queries, OpFoldResult keys,
                                      OpFoldResult activeRows, ValueRange results) {
-  const cpu::AttentionSchedule &schedule = prototype.schedule;
-  const int64_t limit = *schedule.splitQueries, most = std::min(limit, getConstantIntValue(queries).value_or(limit));
+  attn_cpu::AttentionScheduleAttr schedule = prototype.schedule;
+  const int64_t limit = *schedule.getSplitQueries(),
+                most = std::min(limit, getConstantIntValue(queries).value_or(limit));
   const int64_t groups = *cpu::queryHeadsOf(prototype.op);
-  SplitAttention split{prototype, rows, keyHeads, queries, keys, groups, *schedule.heads, most};
+  SplitAttention split{prototype, rows, keyHeads, queries, keys, groups, *schedule.getHeads(), most};
   SmallVector<Value> partial = split.partialStates(b, activeRows, split.mostSplits(b, activeRows));
   return split.combine(b, activeRows, partial, results);
 }

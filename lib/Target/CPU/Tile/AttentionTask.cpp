@@ -93,10 +93,10 @@ static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Attenti
 
 // Vectors multiply fewer queries than an AMX tile has rows, and CPUs with AMX have slow bf16 dot products.
 bool AttentionTask::usesBf16Matmul(int64_t m) const {
-  return interleave() > 1 && (!schedule.kernel.matrixRows || schedule.kernel.takesMatrix(m));
+  return interleave() > 1 && (!schedule.getKernel().getMatrixRows() || schedule.getKernel().takesMatrix(m));
 }
 
-int64_t AttentionTask::mostQueriesLeft() const { return std::min<int64_t>(schedule.queries.front(), 16); }
+int64_t AttentionTask::mostQueriesLeft() const { return std::min<int64_t>(schedule.getQueries().front(), 16); }
 
 /// Keys and values of `count` consecutive blocks. The tensor.concat of several is never copied: matmuls read its parts.
 static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,

@@ -2,7 +2,6 @@
 #pragma once
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Analysis/Mask.h"
-#include "lib/Target/CPU/Schedule/Schedule.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 
 namespace rapt::tile {
@@ -35,17 +34,17 @@ struct AttentionTask {
   Value firstKey = {};   ///< of the sequence, in the dim kv of plain tensors
   Value keyCount = {};
   Value firstBlock = {}; ///< of the sequence, in packed keys
-  cpu::AttentionSchedule schedule = {};
+  attn_cpu::AttentionScheduleAttr schedule = {};
   llvm::SmallVector<Value> summaries = {}; ///< of matrices that the mask reads (KeptKeys.h)
 
   /// Channels of the first pair, behind which those of a second one are (A45).
   int64_t firstChannels() const;
   /// Whether a tile of the last size repeats the last query where it has fewer queries.
-  bool repeatsQueries() const { return schedule.queries.back() > 1; }
+  bool repeatsQueries() const { return schedule.getQueries().back() > 1; }
   /// Most queries of a tile that has as many as are left.
   int64_t mostQueriesLeft() const;
   /// Blocks of keys that all tiles of a task use while they are in L2.
-  int64_t blocksOfTask() const { return schedule.taskKeys / block; }
+  int64_t blocksOfTask() const { return schedule.getTaskKeys() / block; }
   /// Interleave factor of packed keys and values: 1 for f32, 2 for bf16.
   int64_t interleave() const { return attn_cpu::usesBf16Matmul(attn::AttentionOp(op)) ? 2 : 1; }
   /// Whether the matmuls of a tile of `m` queries are bf16 dot products.

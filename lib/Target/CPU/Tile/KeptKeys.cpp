@@ -131,7 +131,7 @@ struct Summary {
   int64_t queries, keys; ///< of a tile
 
   Summary(const AttentionTask &task, unsigned i)
-      : op(task.op), i(i), queries(task.schedule.queries.front()), keys(task.block) {}
+      : op(task.op), i(i), queries(task.schedule.getQueries().front()), keys(task.block) {}
 
   Value matrix() const { return AttentionOp(op).getExtras()[i]; }
   OpFoldResult extentOf(ImplicitLocOpBuilder &b, AttentionOp::Dim dim) const {

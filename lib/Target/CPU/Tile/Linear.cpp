@@ -25,7 +25,6 @@
 #include "dialect/AttnCPU/Panels.h"
 #include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
-#include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/Target/CPU/Schedule/Fusions.h"
 #include "lib/Target/CPU/Tile/LinearTiles.h"
 #include "lib/Target/CPU/Tile/PackRows.h"
@@ -66,7 +65,7 @@ struct Matmul {
   int64_t k, depth; ///< of a k block, or k
   int64_t columns;
   attn::QuantizedType quantized;
-  cpu::LinearSchedule schedule;
+  attn_cpu::LinearScheduleAttr schedule;
   bool isVnniPacked;
   attn::RopeOp rope = nullptr;    ///< the fused rotation, or null
   int64_t unit = kPanel;          ///< columns that a task computes whole: those of a rotated head, or of a panel
@@ -74,7 +73,7 @@ struct Matmul {
 
   int64_t panelsOfUnit() const { return unit / kPanel; }
   int64_t panelsOfMatrix() const { return llvm::divideCeil(columns, kPanel); }
-  int64_t mostRows() const { return schedule.taskRows; } ///< of a task
+  int64_t mostRows() const { return schedule.getTaskRows(); } ///< of a task
   bool isWhole() const { return depth == k; }
 };
 
@@ -142,7 +141,7 @@ Value weightOf(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, const R
 LinearTask taskOf(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, const RowBlock &rows) {
   LinearTask task;
   task.op = matmul.op, task.input = matmul.input, task.packed = matmul.packed, task.inPlace = matmul.inPlace;
-  task.schedule = &matmul.schedule, task.quantized = matmul.quantized, task.isVnniPacked = matmul.isVnniPacked;
+  task.schedule = matmul.schedule, task.quantized = matmul.quantized, task.isVnniPacked = matmul.isVnniPacked;
   task.k = matmul.depth;
   task.inWords = matmul.quantized && cpu::readsWords(matmul.quantized, TargetInfo::of(matmul.op));
   task.rowExtent = matmul.quantized
@@ -242,7 +241,7 @@ Sums accumulate(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostPanel
 /// The accumulators of a single row and `panels` panels from `firstPanel` on, `together` of them at a time.
 Sums accumulateRow(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostPanels, Value firstPanel, Value panels,
                    const RowBlock &row) {
-  const int64_t width = mostPanels * kPanel * (matmul.second ? 2 : 1), together = *matmul.schedule.rowPanels;
+  const int64_t width = mostPanels * kPanel * (matmul.second ? 2 : 1), together = *matmul.schedule.getRowPanels();
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
   Value buffer = empty(b, RankedTensorType::get({1, width}, b.getF32Type()), {one, b.getIndexAttr(width)});
   auto add = [&](ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t firstPlace, int64_t count, Value p, Value all) {
@@ -287,7 +286,7 @@ Value emitUnits(ImplicitLocOpBuilder &b, const Matmul &matmul, bool isRow, int64
 
 /// A matmul whose weight's extents are static.
 Matmul describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, Value packed,
-                const cpu::LinearSchedule &schedule) {
+                attn_cpu::LinearScheduleAttr schedule) {
   attn::QuantizedType quantized = cpu::quantizedPanels(op.getLayout(), op.getWeight());
   Value panels = quantized ? bytesOf(b, op.getWeight()) : Value(op.getWeight());
   const int64_t k = cpu::depthOf(op);
@@ -297,7 +296,7 @@ Matmul describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, Value p
           packed,
           overwritable(op),
           k,
-          schedule.depth.value_or(k),
+          schedule.getDepth().value_or(k),
           op.getResult().getType().getShape().back(),
           quantized,
           schedule,
@@ -306,23 +305,23 @@ Matmul describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, Value p
 
 /// The input by tiles, where the schedule says so; null else. A single row that reads panels side by side is not
 /// copied.
-Value packedInputOf(ImplicitLocOpBuilder &b, attn::LinearOp op, const cpu::LinearSchedule &schedule) {
-  if (!schedule.packRows)
+Value packedInputOf(ImplicitLocOpBuilder &b, attn::LinearOp op, attn_cpu::LinearScheduleAttr schedule) {
+  if (!schedule.getPackRows())
     return nullptr;
   OpFoldResult rows = extent(b, op.getInput(), 0);
-  if (schedule.rowPanels) {
+  if (schedule.getRowPanels()) {
     Value all = asValue(b, rows);
     Value isRow = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, all, index(b, 1));
     rows = OpFoldResult(arith::SelectOp::create(b, isRow, index(b, 0), all).getResult());
   }
-  return packRows(b, op.getInput(), rows, *schedule.packRows);
+  return packRows(b, op.getInput(), rows, *schedule.getPackRows());
 }
 
 /// How many of `units` one task takes: `most`, or fewer where fewer than the schedule's `tasks` would be left.
-Value unitsTogether(ImplicitLocOpBuilder &b, const cpu::LinearSchedule &schedule, OpFoldResult blocks, int64_t units,
+Value unitsTogether(ImplicitLocOpBuilder &b, attn_cpu::LinearScheduleAttr schedule, OpFoldResult blocks, int64_t units,
                     int64_t most) {
   AffineExpr d0 = b.getAffineDimExpr(0);
-  OpFoldResult shared = affineOf(b, (d0 * units).floorDiv(*schedule.tasks), {blocks});
+  OpFoldResult shared = affineOf(b, (d0 * units).floorDiv(*schedule.getTasks()), {blocks});
   return asValue(b, affineMax(b, {affineMin(b, {shared, b.getIndexAttr(most)}), b.getIndexAttr(1)}));
 }
 
@@ -335,7 +334,7 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     if (cpu::isFused(op))
       return rewriter.notifyMatchFailure(op, "its fusion root computes it");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto schedule = cpu::scheduleOf<cpu::LinearSchedule>(op);
+    auto schedule = attn::scheduleOf<attn_cpu::LinearScheduleAttr>(op);
     Value packed = packedInputOf(b, op, schedule), input = packed ? Value(op.getInput()) : inputOf(b, op);
     Matmul matmul = describe(b, op, input, packed, schedule), other;
     if (attn::LinearOp second = cpu::fusedMatmulOf(op)) {
@@ -387,7 +386,7 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
   static SmallVector<Value> emitHeads(ImplicitLocOpBuilder &b, const Matmul &matmul, OpFoldResult rows,
                                       ValueRange dest) {
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    auto share = shareRows(b, rows, matmul.schedule.taskRows, matmul.schedule.rows[0]);
+    auto share = shareRows(b, rows, matmul.schedule.getTaskRows(), matmul.schedule.getRows()[0]);
     Value each = share.second;
     OpFoldResult heads = extent(b, matmul.input, 1), zero = b.getIndexAttr(0), one = b.getIndexAttr(1),
                  units = b.getIndexAttr(matmul.columns / matmul.unit), width = b.getIndexAttr(matmul.unit);
@@ -446,25 +445,25 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     Value together;               ///< units of a task; null where each has one
   };
   static Shares shareGrid(ImplicitLocOpBuilder &b, const Matmul &matmul, OpFoldResult rows) {
-    const cpu::LinearSchedule &schedule = matmul.schedule;
+    attn_cpu::LinearScheduleAttr schedule = matmul.schedule;
     const int64_t panels = matmul.panelsOfUnit();
     auto most = [](std::optional<int64_t> all, int64_t ofUnit) {
       return std::max<int64_t>(1, all.value_or(1) / ofUnit);
     };
     Shares shares;
-    std::tie(shares.blocks, shares.each) = shareRows(b, rows, schedule.taskRows, schedule.rows[0]);
+    std::tie(shares.blocks, shares.each) = shareRows(b, rows, schedule.getTaskRows(), schedule.getRows()[0]);
     shares.units = llvm::divideCeil(matmul.columns, matmul.unit);
-    shares.mostUnits = most(schedule.panels, panels * (matmul.second ? 2 : 1));
-    shares.mostOfRow = most(schedule.rowPanels, panels);
+    shares.mostUnits = most(schedule.getPanels(), panels * (matmul.second ? 2 : 1));
+    shares.mostOfRow = most(schedule.getRowPanels(), panels);
     auto takeIf = [&](Value condition, int64_t most) {
       Value one = shares.together ? shares.together : index(b, 1);
       shares.together =
           arith::SelectOp::create(b, condition, unitsTogether(b, schedule, shares.blocks, shares.units, most), one);
     };
     if (!matmul.isWhole())
-      takeIf(arith::CmpIOp::create(b, arith::CmpIPredicate::uge, asValue(b, rows), index(b, *schedule.manyRows)),
+      takeIf(arith::CmpIOp::create(b, arith::CmpIPredicate::uge, asValue(b, rows), index(b, *schedule.getManyRows())),
              shares.mostUnits);
-    if (schedule.rowPanels) {
+    if (schedule.getRowPanels()) {
       shares.isRow = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, rows), index(b, 1));
       takeIf(shares.isRow, shares.mostOfRow);
     }

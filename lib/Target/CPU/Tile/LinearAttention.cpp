@@ -15,10 +15,10 @@
 // only multiplied: their products never exceed 1 where the decays do not.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Conversion/Slots.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
-#include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -71,10 +71,10 @@ class Task {
   friend class Tokens;
 
 public:
-  Task(ImplicitLocOpBuilder &b, attn::LinearAttentionOp op, const cpu::LinearAttentionSchedule &schedule, Value row,
+  Task(ImplicitLocOpBuilder &b, attn::LinearAttentionOp op, attn_cpu::LinearAttentionScheduleAttr schedule, Value row,
        Value state)
       : op(op), schedule(schedule), row(row), state(state), group(op.getOutputs() / op.getStates()),
-        panels(schedule.columns / kPanel), slices(op.getValueChannels() / schedule.columns) {
+        panels(schedule.getColumns() / kPanel), slices(op.getValueChannels() / schedule.getColumns()) {
     begin = readIndex(b, op.getRowBegin(), row);
     length = arith::SubIOp::create(b, readIndex(b, op.getRowBegin(), plus(b, row, 1)), begin);
     firstOutput = arith::MulIOp::create(b, state, index(b, group));
@@ -122,7 +122,7 @@ private:
   Values overChunk(ImplicitLocOpBuilder &b, Value from, Value to, int64_t count, ValueRange carried) const;
 
   mutable attn::LinearAttentionOp op; ///< a handle, whose getters are not const
-  const cpu::LinearAttentionSchedule &schedule;
+  attn_cpu::LinearAttentionScheduleAttr schedule;
   Value row, state;
   int64_t group;  ///< outputs that read a state
   int64_t panels; ///< of a row of a slice
@@ -138,13 +138,14 @@ Value Task::overPanels(
     for (int64_t slice = 0; slice < slices; ++slice)
       for (int64_t panel = 0; panel < panels; ++panel)
         carried = body(b, {plus(b, key, slice * keys()), index(b, panel * kPanel)},
-                       {key, index(b, slice * schedule.columns + panel * kPanel)}, carried);
+                       {key, index(b, slice * schedule.getColumns() + panel * kPanel)}, carried);
     return carried;
   });
 }
 
 Value Task::first(ImplicitLocOpBuilder &b, Value states) const {
-  Value kept, empty = tensor::EmptyOp::create(b, ArrayRef<int64_t>{slices * keys(), schedule.columns}, b.getF32Type());
+  Value kept,
+      empty = tensor::EmptyOp::create(b, ArrayRef<int64_t>{slices * keys(), schedule.getColumns()}, b.getF32Type());
   if (states) {
     const Insertion from = statePlace(b, op.getFrom());
     kept = extract(b, states, from.offsets, from.sizes, {keys(), values()});
@@ -328,7 +329,7 @@ void Tokens::readState(ImplicitLocOpBuilder &b, const Slice &slice, Value states
       rows.push_back(readQuery(i, g));
   // A single token has too few sums to hide the latency of their additions: several key channels have sums of their
   // own.
-  const int64_t sums = int64_t(rows.size()) * panels, unroll = count > 1 ? 1 : task.schedule.keys;
+  const int64_t sums = int64_t(rows.size()) * panels, unroll = count > 1 ? 1 : task.schedule.getKeys();
   Values carried = loop(b, index(b, 0), index(b, task.keys()), unroll, Values(size_t(unroll * sums), zeros(b)),
                         [&](ImplicitLocOpBuilder &b, Value first, ValueRange before) {
                           Values next(before);
@@ -409,14 +410,14 @@ Values Task::overChunk(ImplicitLocOpBuilder &b, Value from, Value to, int64_t co
     return Tokens(b, *this, arith::AddIOp::create(b, begin, i), count, number);
   };
   const Values scratch =
-      loop(b, from, to, count, Tokens::scratchFor(b, *this, count, schedule.chunk / count),
+      loop(b, from, to, count, Tokens::scratchFor(b, *this, count, schedule.getChunk() / count),
            [&](ImplicitLocOpBuilder &b, Value i, ValueRange scratch) { return tokensFrom(b, i).prepare(b, scratch); });
   return loop(b, index(b, 0), index(b, slices), 1, carried,
               [&](ImplicitLocOpBuilder &b, Value slice, ValueRange carried) {
                 return loop(b, from, to, count, carried, [&](ImplicitLocOpBuilder &b, Value i, ValueRange before) {
                   const Slice own{.firstKey = arith::MulIOp::create(b, slice, index(b, keys())),
                                   .place = index(b, 0),
-                                  .column = arith::MulIOp::create(b, slice, index(b, schedule.columns)),
+                                  .column = arith::MulIOp::create(b, slice, index(b, schedule.getColumns())),
                                   .panels = panels};
                   return tokensFrom(b, i).compute(b, scratch, own, i, before);
                 });
@@ -424,7 +425,7 @@ Values Task::overChunk(ImplicitLocOpBuilder &b, Value from, Value to, int64_t co
 }
 
 Values Task::overToken(ImplicitLocOpBuilder &b, ValueRange carried) const {
-  const int64_t columns = schedule.single;
+  const int64_t columns = schedule.getSingle();
   const Tokens prototype(b, *this, begin, 1, index(b, 0));
   const Values scratch = prototype.prepare(b, Tokens::scratchFor(b, *this, 1, 1));
   auto ahead = [&](Value slots) {
@@ -447,13 +448,13 @@ std::pair<Value, Value> Task::overTokens(ImplicitLocOpBuilder &b, Value matrix, 
   if (output)
     carried.push_back(output);
   auto over = [&](Value lower, Value upper, int64_t count) {
-    const int64_t chunk = schedule.chunk / count * count;
+    const int64_t chunk = schedule.getChunk() / count * count;
     carried = loop(b, lower, upper, chunk, carried, [&](ImplicitLocOpBuilder &b, Value from, ValueRange before) {
       Value to = arith::MinSIOp::create(b, upper, plus(b, from, chunk));
       return overChunk(b, from, to, count, before);
     });
   };
-  const int64_t most = schedule.tokens;
+  const int64_t most = schedule.getTokens();
   AffineExpr d0 = b.getAffineDimExpr(0);
   Value whole = asValue(b, affineOf(b, d0 - d0 % most, {OpFoldResult(length)}));
   if (most > 1)
@@ -477,7 +478,7 @@ struct TileLinearAttention : OpRewritePattern<attn::LinearAttentionOp> {
   LogicalResult matchAndRewrite(attn::LinearAttentionOp op, PatternRewriter &rewriter) const override {
     if (std::string reason = cpu::whyNotTiled(op); !reason.empty())
       return rewriter.notifyMatchFailure(op, reason);
-    const auto schedule = cpu::scheduleOf<cpu::LinearAttentionSchedule>(op);
+    const auto schedule = attn::scheduleOf<attn_cpu::LinearAttentionScheduleAttr>(op);
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     // A result without users has no destination.
     const bool hasOutput = !op.getOutput().use_empty(), leavesState = op.getNewState() && !op.getNewState().use_empty();

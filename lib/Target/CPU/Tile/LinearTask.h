@@ -1,6 +1,6 @@
 //===- LinearTask.h - attn.linear as one task sees it ---------------------------*- C++ -*-===//
 #pragma once
-#include "lib/Target/CPU/Schedule/Schedule.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 
 namespace rapt::tile {
@@ -17,7 +17,7 @@ struct LinearTask {
   Value input;
   Value packed;                    ///< the input by tiles, [tiles, k, rows of a tile], or null
   std::optional<unsigned> inPlace; ///< the extra operand that is the destination, too
-  const cpu::LinearSchedule *schedule;
+  attn_cpu::LinearScheduleAttr schedule;
   Value weight;                    ///< [k, 32]
   llvm::SmallVector<Value> extras; ///< rank 1: [32] of this panel; rank 2: the whole, but for `local`
   std::optional<unsigned> local;   ///< the extra operand, [rows of the task, 32], that the task computes itself

@@ -10,7 +10,7 @@
 #include "lib/Target/CPU/Tile/LinearTiles.h"
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
-#include "lib/Target/CPU/Schedule/Fields.h"
+#include "lib/Target/CPU/Schedule/Kernel.h"
 #include "lib/Target/CPU/Tile/Quantization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -30,14 +30,15 @@ Value fillWithZero(ImplicitLocOpBuilder &b, Value tile) {
 Value addMatmul(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, Value sums) {
   Type type = sums.getType();
   if (task.isVnniPacked)
-    return cpu::withKernel(attn_cpu::VnniMatmulOp::create(b, type, input, task.weight, sums), task.schedule->kernel);
+    return cpu::withKernel(attn_cpu::VnniMatmulOp::create(b, type, input, task.weight, sums),
+                           task.schedule.getKernel());
   const Value inputs[] = {input, task.weight};
   if (task.packed)
     return cpu::withKernel(
         linalg::MatmulTransposeAOp::create(b, b.getLoc(), type, ValueRange(inputs), ValueRange(sums)),
-        task.schedule->kernel);
+        task.schedule.getKernel());
   return cpu::withKernel(linalg::MatmulOp::create(b, type, ValueRange(inputs), ValueRange(sums)),
-                         task.schedule->kernel);
+                         task.schedule.getKernel());
 }
 
 /// The matmul without the epilogue, in a tile like `init`.
@@ -45,7 +46,7 @@ Value emitMatmul(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, V
   if (task.quantized)
     return cpu::withKernel(attn_cpu::QuantizedMatmulOp::create(b, init.getType(), input, task.weight, init, task.k,
                                                                task.quantized, task.inWords, task.isUnpacked),
-                           task.schedule->kernel);
+                           task.schedule.getKernel());
   return addMatmul(b, task, input, fillWithZero(b, init));
 }
 
@@ -147,7 +148,7 @@ Value emitRow(ImplicitLocOpBuilder &b, const LinearTask &task, Value r, Value ow
 /// those that are not done go on.
 Value emitLastRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value from, Value count, Value dest) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  const int64_t m = *task.schedule->kernel.matrixRows;
+  const int64_t m = *task.schedule.getKernel().getMatrixRows();
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), all = b.getIndexAttr(m),
                panel = b.getIndexAttr(kPanel);
   Value left = arith::MinSIOp::create(b, arith::SubIOp::create(b, count, from), index(b, 1));
@@ -170,10 +171,10 @@ Value emitLastRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value from, 
 Value emitByMatrix(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value dest) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   Value from = index(b, 0);
-  for (int64_t m : task.schedule->rows) {
+  for (int64_t m : task.schedule.getRows()) {
     Value to = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(m) * m, {OpFoldResult(from), OpFoldResult(count)}));
     dest = emitTiles(b, task, m, from, to, dest);
-    if (m == *task.schedule->kernel.matrixRows) {
+    if (m == *task.schedule.getKernel().getMatrixRows()) {
       dest = emitLastRows(b, task, to, count, dest);
       Value isDone = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, m));
       to = arith::SelectOp::create(b, isDone, count, to);
@@ -199,36 +200,36 @@ Value overPackedTiles(ImplicitLocOpBuilder &b, ArrayRef<int64_t> rows, Value cou
 } // namespace
 
 Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value dest) {
-  if (task.schedule->kernel.matrixRows)
+  if (task.schedule.getKernel().getMatrixRows())
     return emitByMatrix(b, task, count, dest);
   // A matmul of f32 rows widens a panel of 16 bits; one of 4 bits is unpacked where the schedule says so.
-  const bool isUnpacked = task.quantized && task.schedule->widenRows,
+  const bool isUnpacked = task.quantized && task.schedule.getWidenRows(),
              isWidened = isUnpacked || (getElementTypeOrSelf(task.input.getType()).isF32() &&
                                         getElementTypeOrSelf(task.weight.getType()).getIntOrFloatBitWidth() == 16);
   auto emit = [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
-    return m == task.schedule->rows.front() && isWidened ? emitWidened(b, task, m, from, to, carried)
-                                                         : emitTiles(b, task, m, from, to, carried);
+    return m == task.schedule.getRows().front() && isWidened ? emitWidened(b, task, m, from, to, carried)
+                                                             : emitTiles(b, task, m, from, to, carried);
   };
   if (task.packed)
-    return overPackedTiles(b, task.schedule->rows, count, dest, emit);
+    return overPackedTiles(b, task.schedule.getRows(), count, dest, emit);
   // Tiles of one size take all rows.
-  const bool hasLeast = (isUnpacked || (isWidened && task.isVnniPacked)) && task.schedule->rows.size() > 1;
-  const int64_t least = hasLeast ? *task.schedule->widenRows : 0;
-  return overRowTiles(b, task.schedule->rows, count, least, dest, emit);
+  const bool hasLeast = (isUnpacked || (isWidened && task.isVnniPacked)) && task.schedule.getRows().size() > 1;
+  const int64_t least = hasLeast ? *task.schedule.getWidenRows() : 0;
+  return overRowTiles(b, task.schedule.getRows(), count, least, dest, emit);
 }
 
 Value tile::multiplyRow(ImplicitLocOpBuilder &b, const LinearTask &task, Value dest) {
   Value row = inputRows(b, task, 1, task.firstRow), start = fillWithZero(b, dest);
   if (task.isVnniPacked)
     return cpu::withKernel(attn_cpu::VnniMatmulOp::create(b, dest.getType(), row, task.weight, start),
-                           task.schedule->kernel);
+                           task.schedule.getKernel());
   return cpu::withKernel(attn_cpu::PanelMatmulOp::create(b, dest.getType(), row, task.weight, ValueRange(),
                                                          ValueRange(), start, /*write=*/false),
-                         task.schedule->kernel);
+                         task.schedule.getKernel());
 }
 
 Value tile::finishRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value sums, Value dest) {
-  return overRowTiles(b, task.schedule->finish, count, /*least=*/0, dest,
+  return overRowTiles(b, task.schedule.getFinish(), count, /*least=*/0, dest,
                       [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
                         return loop(b, from, to, m, carried, [&](ImplicitLocOpBuilder &b, Value r, Value inner) {
                           OpFoldResult rows = b.getIndexAttr(m), zero = b.getIndexAttr(0),

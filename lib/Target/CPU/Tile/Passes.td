@@ -7,7 +7,7 @@ include "mlir/Pass/PassBase.td"
 def AttnCPUTile : Pass<"attn-cpu-tile"> {
   let summary = "tiles attn ops into parallel grids";
   let description = [{
-    Each attn op becomes an `scf.forall` over tasks, whose tiles are those of its schedule (`attn.schedule`, lib/Target/CPU/Schedule/Schedule.h):
+    Each attn op becomes an `scf.forall` over tasks, whose tiles are those of its schedule (`attn.schedule`, dialect/AttnCPU/AttnCPUSchedules.td):
     - A matmul is tiles of `linalg.matmul` on [rows, k] x [k, 32], whose epilogue is one `linalg.generic`; a quantized matmul is tiles of `attn_cpu.quantized_matmul`.
     - Attention is a loop over KV blocks with `attn_cpu.attention_state`.
     - A recurrence is one loop over time for a tile of sequences.
@@ -18,7 +18,7 @@ def AttnCPUTile : Pass<"attn-cpu-tile"> {
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
-      %y = attn.linear %x, %w {attn.schedule = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [14, 8, 4, 1], task_rows = 210>, layout = #attn_cpu.panels<columns = 32, interleave = 1>}
+      %y = attn.linear %x, %w {attn.schedule = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [14, 8, 4, 1], task_rows = 210>, layout = #attn_cpu.panels<columns = 32, interleave = 1>}
         : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
       return %y : tensor<?x64xf32>
     }
@@ -58,7 +58,7 @@ def AttnVerifyTiled : Pass<"attn-verify-tiled", "::mlir::ModuleOp"> {
     whose parallel loops have no bound is in a grid.
 
     ```mlir
-    module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>,
+    module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn_cpu.module_schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>,
                        linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
     func.func @f(%x: tensor<8x32xf32>) -> tensor<8x32xf32> {
       %f0 = arith.constant 0.0 : f32

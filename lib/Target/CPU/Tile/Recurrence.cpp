@@ -9,7 +9,7 @@
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
-#include "lib/Target/CPU/Schedule/Fields.h"
+#include "lib/Target/CPU/Schedule/Kernel.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -85,7 +85,7 @@ Value fillRows(ImplicitLocOpBuilder &b, Value from, Value to, int64_t columns, V
 struct Task {
   attn::RecurrenceOp op;
   int64_t hidden, parts;
-  cpu::RecurrenceSchedule schedule;
+  attn_cpu::RecurrenceScheduleAttr schedule;
   Value rows;            ///< sequences of all tasks
   Value firstRow, count; ///< sequences of this task
   Value firstToken;
@@ -154,23 +154,24 @@ Value emitMatmul(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value part, Val
   Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   Value sums = linalg::FillOp::create(b, f0, extract(b, dest, offsets, sizes, {m, kPanel})).getResult(0);
   if (attn_cpu::isInterleaved(task.op.getLayout()))
-    sums =
-        cpu::withKernel(attn_cpu::VnniMatmulOp::create(b, sums.getType(), input, weight, sums), task.schedule.kernel);
+    sums = cpu::withKernel(attn_cpu::VnniMatmulOp::create(b, sums.getType(), input, weight, sums),
+                           task.schedule.getKernel());
   else
     sums = cpu::withKernel(linalg::MatmulOp::create(b, sums.getType(), ValueRange{input, weight}, ValueRange{sums}),
-                           task.schedule.kernel);
+                           task.schedule.getKernel());
   return insert(b, sums, dest, offsets, sizes);
 }
 
 /// The matmuls of all gates for 32 columns of the state from `column` on: [gates, rows, 32]. A single row is a tile of
 /// its own.
 Value emitMatmuls(ImplicitLocOpBuilder &b, Task &task, Value column, Value h) {
-  Value matmuls = tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.parts, task.schedule.rows, kPanel}, b.getF32Type());
+  Value matmuls =
+      tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.parts, task.schedule.getRows(), kPanel}, b.getF32Type());
   Value several = isLess(b, index(b, 1), task.count);
   Value single = arith::XOrIOp::create(b, several, arith::ConstantOp::create(b, b.getBoolAttr(true)));
   return loop(b, index(b, 0), index(b, task.parts), 1, matmuls,
               [&](ImplicitLocOpBuilder &b, Value part, Value carried) {
-                for (auto [condition, m] : {std::pair(several, task.schedule.rows), std::pair(single, int64_t(1))})
+                for (auto [condition, m] : {std::pair(several, task.schedule.getRows()), std::pair(single, int64_t(1))})
                   carried = when(b, condition, carried, [&, m = m](ImplicitLocOpBuilder &b, ValueRange inner) {
                     return Values{emitMatmul(b, task, m, part, column, h, inner[0])};
                   })[0];
@@ -205,7 +206,8 @@ Values emitStep(ImplicitLocOpBuilder &b, Task &task, Value step, ValueRange stat
   unsigned parts = task.op.getStates().size();
   Value zero = index(b, 0), h = state[0];
   // The matmuls of later panels still read h, so the new h has a buffer of its own.
-  Values next{Value(tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.schedule.rows, task.hidden}, b.getF32Type()))};
+  Values next{
+      Value(tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.schedule.getRows(), task.hidden}, b.getF32Type()))};
   llvm::append_range(next, state.slice(1, parts - 1));
   next = loopOver(
       b, zero, index(b, task.hidden), kPanel, next, [&](ImplicitLocOpBuilder &b, Value column, ValueRange carried) {
@@ -239,11 +241,11 @@ Values emitStep(ImplicitLocOpBuilder &b, Task &task, Value step, ValueRange stat
 
 /// The loop over time of a task. `dests` are its slices of the results that are used.
 Values emitTile(ImplicitLocOpBuilder &b, Task &task, ValueRange dests) {
-  Value zero = index(b, 0), rows = index(b, task.schedule.rows);
+  Value zero = index(b, 0), rows = index(b, task.schedule.getRows());
   bool given = !task.op.getInitial().empty();
   Values state;
   for (auto [i, result] : llvm::enumerate(task.op.getStates())) {
-    Value into = tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.schedule.rows, task.hidden}, b.getF32Type());
+    Value into = tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.schedule.getRows(), task.hidden}, b.getF32Type());
     if (given)
       into = fillRows(b, zero, task.count, task.hidden, into, [&](ImplicitLocOpBuilder &b, Value r, Value column) {
         return readPanel(b, task.op.getInitial()[i], {plus(b, task.firstRow, r), column});
@@ -279,7 +281,7 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
   LogicalResult matchAndRewrite(attn::RecurrenceOp op, PatternRewriter &rewriter) const override {
     if (std::string reason = cpu::whyNotTiled(op); !reason.empty())
       return rewriter.notifyMatchFailure(op, reason);
-    const auto schedule = cpu::scheduleOf<cpu::RecurrenceSchedule>(op);
+    const auto schedule = attn::scheduleOf<attn_cpu::RecurrenceScheduleAttr>(op);
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0);
     int64_t hidden = op.getHidden();
@@ -291,12 +293,12 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
     for (Value result : used)
       dests.push_back(destination(b, cast<OpResult>(result), {result == op.getOutput() ? tokens : rows, width}));
     // At least one task, as tokens of no sequence are 0.
-    Value tiles = asValue(b, affineOf(b, d0.ceilDiv(schedule.rows), {rows}));
+    Value tiles = asValue(b, affineOf(b, d0.ceilDiv(schedule.getRows()), {rows}));
     tiles = arith::MaxSIOp::create(b, tiles, index(b, 1));
     Values results = grid(b, OpFoldResult(tiles), dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange out) {
       Task task{op, hidden, op.getParts(), schedule, asValue(b, rows), {}, {}, {}};
-      task.firstRow = asValue(b, affineOf(b, d0 * schedule.rows, {OpFoldResult(ids[0])}));
-      task.count = arith::MinSIOp::create(b, minus(b, task.rows, task.firstRow), index(b, schedule.rows));
+      task.firstRow = asValue(b, affineOf(b, d0 * schedule.getRows(), {OpFoldResult(ids[0])}));
+      task.count = arith::MinSIOp::create(b, minus(b, task.rows, task.firstRow), index(b, schedule.getRows()));
       task.firstToken = readIndex(b, op.getRowBegin(), task.firstRow);
       Value lastRow = plus(b, task.firstRow, task.count);
       Value mine = minus(b, readIndex(b, op.getRowBegin(), lastRow), task.firstToken);

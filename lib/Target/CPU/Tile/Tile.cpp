@@ -1,24 +1,25 @@
 //===- Tile.cpp - Helpers that emit tiled code --------------------------------------===//
 #include "lib/Target/CPU/Tile/Tile.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
-#include "lib/Target/CPU/Schedule/Fields.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace rapt;
 
-static std::optional<cpu::RowSchedule> rowsOf(Operation *op) {
-  return cpu::moduleSchedule<cpu::RowSchedule>(op->getParentOfType<ModuleOp>(), cpu::kRows);
+static attn_cpu::RowScheduleAttr rowsOf(Operation *op) {
+  attn_cpu::ModuleScheduleAttr schedule = attn_cpu::ModuleScheduleAttr::around(op);
+  return schedule ? schedule.getRows() : attn_cpu::RowScheduleAttr();
 }
 
 bool tile::rowsAlias(Operation *op, RankedTensorType type) {
-  const std::optional<cpu::RowSchedule> schedule = rowsOf(op);
+  const attn_cpu::RowScheduleAttr schedule = rowsOf(op);
   if (!schedule || type.getRank() < 2 || !type.isDynamicDim(0) || !isa<FloatType>(type.getElementType()))
     return false;
   ArrayRef<int64_t> row = type.getShape().drop_front();
   return llvm::none_of(row, ShapedType::isDynamic) && llvm::product_of(row) > 0 &&
-         llvm::product_of(row) * type.getElementTypeBitWidth() / 8 % schedule->aliasBytes == 0;
+         llvm::product_of(row) * type.getElementTypeBitWidth() / 8 % schedule.getAliasBytes() == 0;
 }
 
 /// Whether `use` is a table, which regions look up as one row (A30).
@@ -42,7 +43,7 @@ Value tile::destination(ImplicitLocOpBuilder &b, Value result, OFRs extents, Typ
 
 Value tile::emptyApart(ImplicitLocOpBuilder &b, RankedTensorType type, OFRs extents) {
   const int64_t inner = llvm::product_of(type.getShape().drop_front(2)),
-                line = std::max<int64_t>(1, 8 * rowsOf(b.getInsertionBlock()->getParentOp())->apartBytes /
+                line = std::max<int64_t>(1, 8 * rowsOf(b.getInsertionBlock()->getParentOp()).getApartBytes() /
                                                 type.getElementTypeBitWidth() / inner);
   SmallVector<OpFoldResult> wider(extents), zeros(extents.size(), b.getIndexAttr(0));
   wider[1] = b.getIndexAttr(type.getDimSize(1) + line);

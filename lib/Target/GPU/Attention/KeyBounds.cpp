@@ -52,7 +52,7 @@ SmallVector<Value> any_gpu::findAllKeyBounds(ImplicitLocOpBuilder &b, const Atte
     return all;
   for (unsigned i = 0; i < all.size(); ++i)
     if (known[4 + i] && o.placeOf(AttentionOperands::FirstExtra + i, Dim::KV))
-      all[i] = findKeyBounds(b, o, i, o.tiles.keys);
+      all[i] = findKeyBounds(b, o, i, o.tiles.getKeys());
   return all;
 }
 

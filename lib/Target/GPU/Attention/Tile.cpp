@@ -109,7 +109,7 @@ struct Task {
     Value at = arith::AddIOp::create(b, from, first);
     if (!hasDim(i, Dim::B)) // keys of all rows are packed
       at = arith::AddIOp::create(b, tile.firstKey, at);
-    return any_gpu::keyBoundsOf(b, o, tile, i, o.tiles.keys, keyBounds[i], at, count);
+    return any_gpu::keyBoundsOf(b, o, tile, i, o.tiles.getKeys(), keyBounds[i], at, count);
   }
 
   /// Whether the mask keeps any of the keys [first, first + count), and whether it keeps all.
@@ -235,8 +235,8 @@ struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Operation *before = op->getPrevNode();
     const int64_t heads = headsOfTile(b, op, o, sizes.getRows());
-    o.tiles = {.queries = sizes.getRows() / heads, .keys = sizes.getKeys()};
-    remarkMask(op, o.tiles.queries, o.tiles.keys);
+    o.tiles = attn::AttentionTilesAttr::get(op.getContext(), sizes.getKeys(), sizes.getRows() / heads);
+    remarkMask(op, o.tiles.getQueries(), o.tiles.getKeys());
     SmallVector<OpFoldResult> shape;
     for (AffineExpr expr : o.maps[AttentionOperands::Result].getResults())
       shape.push_back(o.extentOf(b, static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition())));
@@ -246,7 +246,7 @@ struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
       SmallVector<OpFoldResult> ofLse = llvm::map_to_vector(lseDims, [&](int64_t dim) { return shape[dim]; });
       inits.push_back(emptyFor(b, op.getLse(), ofLse));
     }
-    OpFoldResult tiles = affineOf(b, b.getAffineDimExpr(0).ceilDiv(o.tiles.queries), {o.extentOf(b, Dim::Q)}),
+    OpFoldResult tiles = affineOf(b, b.getAffineDimExpr(0).ceilDiv(o.tiles.getQueries()), {o.extentOf(b, Dim::Q)}),
                  groups = heads > 1 ? OpFoldResult(b.getIndexAttr(1)) : o.extentOf(b, Dim::G);
     const SmallVector<OpFoldResult> extents{o.extentOf(b, Dim::B), o.extentOf(b, Dim::HKV), groups, tiles};
     const SmallVector<Value> keyBounds = any_gpu::findAllKeyBounds(b, o, heads);

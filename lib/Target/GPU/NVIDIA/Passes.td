@@ -23,14 +23,14 @@ def AttnCUDASchedule : Pass<"attn-cuda-schedule", "::mlir::ModuleOp"> {
     #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
     #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
     func.func @f(%q: tensor<?x12x64xbf16>, %k: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xbf16> {
-      %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>}
+      %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.attention_tiles<keys = 8, queries = 1>}
         : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xbf16>
       return %o : tensor<?x12x64xbf16>
     }
     ```
     becomes
     ```
-    %o = attn.attention ... {attn.schedule = #attn.schedule<keys = 8, queries = 1>, attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 64, warps = 4>, blocks = 264, least_keys = 256>} ...
+    %o = attn.attention ... {attn.schedule = #attn.attention_tiles<keys = 8, queries = 1>, attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 64, warps = 4>, blocks = 264, least_keys = 256>} ...
     ```
 
     ```mlir

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-decompose-attention --split-input-file | FileCheck %s
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // With 16 registers a masked block of static size has the panels with keys before the limit alone, in scores and softmax.
 // CHECK: #[[$PANELS:.*]] = affine_map<()[s0, s1] -> (((s0 - s1) ceildiv 32) * 32)>
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
@@ -26,7 +26,7 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
 
 // -----
 
-#kernel = #attn.schedule<columns = 32, rows = 14, vnni_rows = 13>
+#kernel = #attn_cpu.micro_kernel<columns = 32, rows = 14, vnni_rows = 13>
 // Near miss: with 32 registers all panels are multiplied.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @all_panels

@@ -1,8 +1,8 @@
 // RUN: rapt-opt %s --attn-decompose-attention --split-input-file | FileCheck %s
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // Query rows at multiples of 4 KiB alias in L1, so matmuls read a scaled copy.
-module attributes {attn.schedule = #attn.schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+module attributes {attn.schedule = #attn_cpu.module_schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 // CHECK-LABEL: @aliasing
 func.func @aliasing(%all: tensor<?x1024xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<8x64xf32>,
                     %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
@@ -23,7 +23,7 @@ func.func @aliasing(%all: tensor<?x1024xf32>, %k: tensor<2x64x32xf32>, %v: tenso
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // With a negative scale the largest score is not the largest scaled score, so the query is scaled.
 // CHECK-LABEL: @negative
 func.func @negative(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<8x64xf32>,

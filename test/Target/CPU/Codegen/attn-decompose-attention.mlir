@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-decompose-attention --split-input-file | FileCheck %s
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // Matmul, softmax, matmul. Without a mask no score is compared with a limit. Running max, running sum and factor have one lane per row: butterfly
 // shuffles reduce the partial results of 8 rows in 4 rounds.
 // CHECK-LABEL: @plain
@@ -21,7 +21,7 @@ func.func @plain(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // Score region, limit and mask are vectors of 32 keys, with 32-bit indices; masked scores become -infinity.
 // CHECK-LABEL: @regions
 func.func @regions(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index,
@@ -46,7 +46,7 @@ func.func @regions(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x3
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // An extra operand is read 32 keys at a time along rows or columns; a table by a gather with 32-bit indices, or as one element.
 // CHECK-LABEL: @extras
 func.func @extras(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index, %acc: tensor<1x32xf32>,
@@ -78,7 +78,7 @@ func.func @extras(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // An additive similarity is no matmul: a loop over channels computes tanh for vectors of 32 keys.
 // CHECK-LABEL: @additive
 func.func @additive(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
@@ -95,7 +95,7 @@ func.func @additive(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // With a constant positive scale, softmax scales the scores after subtracting the largest one, so matmuls read the query in place.
 // CHECK-LABEL: @scaled
 func.func @scaled(%all: tensor<?x768xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<8x64xf32>,
@@ -115,7 +115,7 @@ func.func @scaled(%all: tensor<?x768xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // With a dynamic number of keys, the depth of the second matmul is the number of keys before the limit, rounded up to a multiple of 4.
 // CHECK: affine_map<()[s0, s1] -> (((s0 - s1) ceildiv 4) * 4)>
 // CHECK-LABEL: @before_limit
@@ -141,7 +141,7 @@ func.func @before_limit(%n: index, %q: tensor<14x64xf32>, %ks: tensor<4x64x32xf3
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // The scaled query does not depend on the KV block: it is computed before the loop.
 // CHECK-LABEL: @blocks
 func.func @blocks(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %n: index, %i: index,
@@ -161,7 +161,7 @@ func.func @blocks(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // Without bf16_matmul, VNNI-packed keys and values are widened in registers. With as many heads as rows they have one position.
 // CHECK-LABEL: @group
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: index
@@ -183,7 +183,7 @@ func.func @group(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x32x64xbf16>, %v: 
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // With two heads, two rows have the position of a query and read its element of an extra operand.
 // CHECK-LABEL: @two_heads
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: index
@@ -206,7 +206,7 @@ func.func @two_heads(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x64x32xf32>, %
 
 // -----
 
-#kernel = #attn.schedule<columns = 32, rows = 14, vnni_rows = 13>
+#kernel = #attn_cpu.micro_kernel<columns = 32, rows = 14, vnni_rows = 13>
 // With bf16_matmul the scaled query is cast to bf16 before the loop, and so are the probabilities, for which a short polynomial is enough. The running
 // sum is that of the cast probabilities, by a dot product with ones.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -236,7 +236,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<columns = 32, rows = 14, vnni_rows = 13>
+#kernel = #attn_cpu.micro_kernel<columns = 32, rows = 14, vnni_rows = 13>
 // The depth of VNNI-packed keys before the limit is a multiple of 4, too; blocks of a paged cache are multiplied one after another.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @paired_rest
@@ -281,7 +281,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>
+#kernel = #attn_cpu.micro_kernel<columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>
 // 32 queries become two tiles of 16: the scores of both, then softmax and second matmul of each. Masks use the positions of each tile.
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @turns
@@ -313,7 +313,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // A dynamic number of at most four panels of keys: the buffer of scores is static, and loops have dynamic bounds.
 // CHECK-LABEL: @some
 func.func @some(%q: tensor<8x64xf32>, %k: tensor<9x64x32xf32>, %v: tensor<2x288x32xf32>, %scale: f32, %i: index, %n: index,
@@ -336,7 +336,7 @@ func.func @some(%q: tensor<8x64xf32>, %k: tensor<9x64x32xf32>, %v: tensor<2x288x
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // The first matmul prefetches the next queries, split over its 2 panels; the second prefetches the output rows.
 // CHECK-LABEL: @prefetch
 // CHECK-SAME: %[[NEXT:[a-z0-9]+]]: tensor<8x64xf32>, %[[RESULT:[a-z0-9]+]]: tensor<8x32xf32>
@@ -354,7 +354,7 @@ func.func @prefetch(%next: tensor<8x64xf32>, %result: tensor<8x32xf32>, %q: tens
 
 // -----
 
-#kernel = #attn.schedule<columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>
+#kernel = #attn_cpu.micro_kernel<columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>
 // Keys and values that are not contiguous have one matmul per part and one softmax of all scores; no copy joins them.
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @apart
@@ -382,7 +382,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // With masked keys, probabilities times values start from zero. Where the result is not finite, values of unmasked keys are added key by key. The result
 // is added to the rescaled accumulators.
 // CHECK-LABEL: @masked_values
@@ -415,7 +415,7 @@ func.func @masked_values(%q: tensor<8x32xf32>, %k: tensor<1x32x32xf32>, %v: tens
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // Indices are 64-bit integers: lanes have 64 bits where 32 bits are not enough, and a scalar that 32-bit lanes are compared with is clamped to 32 bits.
 // CHECK-LABEL: @wide_indices
 func.func @wide_indices(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index,
@@ -451,7 +451,7 @@ func.func @wide_indices(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tenso
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // The max is subtracted from a score region's result before the multiplication by log2 e, as the largest floats times it are infinite; so it is when
 // states are combined.
 // CHECK-LABEL: @natural
@@ -481,7 +481,7 @@ func.func @natural(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x3
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, vnni_rows = 5>
 // A tile of as many queries as are left has buffers of the most queries, and partial results of 16.
 // CHECK-LABEL: @queries_left
 func.func @queries_left(%q: tensor<40x64xf32>, %n: index, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<?x64xf32>,

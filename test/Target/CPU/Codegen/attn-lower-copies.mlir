@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-lower-copies | FileCheck %s
 
-module attributes {attn.schedule = #attn.schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>>} {
+module attributes {attn.schedule = #attn_cpu.module_schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>>} {
 // CHECK-LABEL: @strided
 func.func @strided(%x: memref<4x?xf32, strided<[?, 1]>>, %y: memref<4x?xf32, strided<[?, 1]>>) {
   // CHECK: scf.for

@@ -43,6 +43,6 @@ func.func @none(%a: memref<8x64xf32>, %b: memref<64x32xf32>, %c: memref<8x32xf32
 
 func.func @pairs(%a: memref<4x64xf32>, %b: memref<32x64xbf16>, %c: memref<4x32xf32>) {
   // expected-error @+1 {{has a schedule without 'vnni_rows', which it needs where VNNI-packed panels are widened}}
-  attn_cpu.vnni_matmul %a, %b, %c {attn.schedule = #attn.schedule<columns = 16, rows = 6>} : memref<4x64xf32>, memref<32x64xbf16>, memref<4x32xf32>
+  attn_cpu.vnni_matmul %a, %b, %c {attn.schedule = #attn_cpu.micro_kernel<columns = 16, rows = 6>} : memref<4x64xf32>, memref<32x64xbf16>, memref<4x32xf32>
   return
 }

@@ -1,8 +1,8 @@
 // RUN: rapt-opt %s --attn-lower-matmuls --split-input-file | FileCheck %s
 
-#kernel = #attn.schedule<columns = 16, rows = 6, unroll = 4, wide_rows = 3>
-#pairs = #attn.schedule<columns = 16, rows = 6, unroll = 4, vnni_rows = 5, wide_rows = 2>
-#streams = #attn.schedule<columns = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 65536, rows = 6, stream_bytes = 16384, stream_rows = 5, unroll = 4, wide_rows = 3>
+#kernel = #attn_cpu.micro_kernel<columns = 16, rows = 6, unroll = 4, wide_rows = 3>
+#pairs = #attn_cpu.micro_kernel<columns = 16, rows = 6, unroll = 4, vnni_rows = 5, wide_rows = 2>
+#streams = #attn_cpu.micro_kernel<columns = 16, prefetch = <resident_bytes = 65536, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 6, unroll = 4, wide_rows = 3>
 // An iteration for several rows has four steps, each of which adds to the sums of the one before it: 4 x 12 multiply-adds for half of a panel's columns. They read views of four
 // steps, so that one register has the address of each.
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
@@ -115,7 +115,7 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 65536, rows = 6, stream_bytes = 16384, stream_rows = 5, unroll = 4>
+#kernel = #attn_cpu.micro_kernel<columns = 16, prefetch = <resident_bytes = 65536, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 6, unroll = 4>
 // An iteration of four steps prefetches each step's line of the panel, and one line of the next panel. The two halves of 6 x 2 rows share the next panel's lines: they are tiles 0 to 3 of 4 an iteration.
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @next_panel

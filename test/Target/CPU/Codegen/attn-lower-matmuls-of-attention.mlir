@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-lower-matmuls --split-input-file | FileCheck %s
 
-#kernel = #attn.schedule<chains = 4, columns = 32, line_steps = 2, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, line_steps = 2, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 14>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // Keys and values 16 KiB ahead may be read much later: they are prefetched into L2.
   // CHECK-LABEL: @few_queries
@@ -17,7 +17,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 16, line_steps = 2, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 6, stream_bytes = 16384, stream_rows = 5>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 16, line_steps = 2, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 6>
 // Near miss: 14 queries, in micro-kernel tiles of 4 or 5 rows for 16 registers.
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @parts_of_queries
@@ -32,7 +32,7 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, line_steps = 2, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, line_steps = 2, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 14>
 // A dynamic number of keys: every two steps prefetch one cache line. 14 rows of 4 lines are 56 lines, spread over all steps.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @brought_near
@@ -54,7 +54,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, line_steps = 2, rows = 14>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, line_steps = 2, rows = 14>
 // A dynamic number of rows: parts of 8 rows, then at most one of 4, 2 and 1, with up to 4 accumulator chains.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @rows_left

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-lower-matmuls --split-input-file | FileCheck %s
 
-#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 14>
 // 32 registers of 512 bits: one tile of 8 rows by two vectors, which starts from zero without a read of the result.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @wide
@@ -20,7 +20,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 6, stream_bytes = 16384, stream_rows = 5>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 16, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 6>
 // 16 registers of 256 bits: four tiles of 4 rows by two vectors; without a fill the result is read.
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @narrow
@@ -40,7 +40,7 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, vnni_rows = 13>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 14, vnni_rows = 13>
 // One row: four chains of accumulators, and 16-bit weights widened as they are loaded.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @row
@@ -56,7 +56,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 14>
 // A fill that does not directly precede the matmul becomes vectors, and the result is read.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @written_between
@@ -86,7 +86,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, vnni_rows = 13>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 14, vnni_rows = 13>
 // Tiles of at least 5 rows prefetch. Every step prefetches the panel's steps to come and a share of the next panel, 64 rows of [k, 32] later, so that all tiles
 // of rows together reach its end. Every 16 steps prefetch one row of the epilogue's operand.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -291,7 +291,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, vnni_rows = 13>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 14, vnni_rows = 13>
 // VNNI-packed panels are widened by a shift and a mask: 4 multiply-adds per row and step.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @pairs
@@ -342,7 +342,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, vnni_rows = 13>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 14, vnni_rows = 13>
 // With bf16 dot products: two loads, 14 broadcasts of 32 bits and 28 dot products per step.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @dot
@@ -371,7 +371,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, matrix_rows = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, vnni_rows = 13>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, matrix_rows = 16, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 14, vnni_rows = 13>
 // AMX tiles of 16 rows by 64 bytes: two of rows times both halves of the panel. The rest of the depth, 3 lines, is a step on copies that zeros fill up.
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @tiles
@@ -417,7 +417,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, matrix_rows = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, vnni_rows = 13>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, matrix_rows = 16, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 14, vnni_rows = 13>
 // Several panels are a loop over panels; AMX takes two at a time for 16 rows, whose four accumulators share the loaded tile of rows. An odd panel is
 // alone.
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -451,7 +451,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, vnni_rows = 13>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 14, vnni_rows = 13>
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @dot_panels
   func.func @dot_panels(%a: memref<14x64xbf16>, %b: memref<4x32x64xbf16>, %c: memref<14x128xf32>) {

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-lower-quantized-matmuls --split-input-file | FileCheck %s
 
-#kernel = #attn.schedule<columns = 16, group_rows = 2, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 65536, rows = 6, stream_bytes = 16384, stream_rows = 5, unroll = 4, wide_rows = 1>
+#kernel = #attn_cpu.micro_kernel<columns = 16, group_rows = 2, prefetch = <resident_bytes = 65536, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 6, unroll = 4, wide_rows = 1>
 // Codes of 4 bits, a byte each: a loop over halves of the columns and one over parts of 6 rows. Eight terms of a group of 32 rows are added in 16 bits, by 7
 // additions, and only then in 32. f32 sums lie in two buffers that alternate.
 module attributes {attn.target = {int8_pairs, vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
@@ -117,7 +117,7 @@ module attributes {attn.target = {int8_pairs, vector_bytes = 32 : i64, vector_re
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, group_rows = 3, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 65536, rows = 6, stream_bytes = 16384, stream_rows = 5, unroll = 4, wide_rows = 1>
+#kernel = #attn_cpu.micro_kernel<columns = 16, group_rows = 3, prefetch = <resident_bytes = 65536, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 6, unroll = 4, wide_rows = 1>
 // vpdpbusd on 32 bytes: the same tiles, sums of a group begin with the correction.
 module attributes {attn.target = {int8_dot, vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @dot

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-lower-quantized-matmuls --split-input-file | FileCheck %s
 
-#kernel = #attn.schedule<chains = 4, columns = 32, group_rows = 7, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 7, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, group_rows = 7, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 7, unrolled_steps = 32>
 // Registers hold the int32 accumulators and f32 sums of 7 of the 14 rows: two loops over groups. Each of their 8 steps is two loads of the panel and one dot product
 // per vector. Steps prefetch the next group: its scales, then one cache line each.
 module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -34,7 +34,7 @@ module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 14, unrolled_steps = 32>
 // Tiles of 14 rows share a panel. Each chunk of 8 steps prefetches a row of the output, each step two lines of the panel and a share of the next panel. Rows that
 // stay in L1 are not prefetched; of longer rows each chunk prefetches half, as it reads half a line of each.
 module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -85,7 +85,7 @@ module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 14, unrolled_steps = 32>
 // One group of the whole depth: integers to the end, four chains for a single row, then scales.
 module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @chains
@@ -103,7 +103,7 @@ module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, group_rows = 7, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 7, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, group_rows = 7, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 7, unrolled_steps = 32>
 // 4-bit weights: high nibbles are unpacked by an AND, low nibbles by a shift and an AND; a group of a single row is unrolled.
 module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @nibbles
@@ -124,7 +124,7 @@ module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 8, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 4, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 8, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 4, unrolled_steps = 32>
 // Without int8 dot products: dot products of 16-bit integers, in vectors of 128 bits.
 module attributes {attn.target = {vector_bytes = 16 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @pairs
@@ -152,7 +152,7 @@ module attributes {attn.target = {vector_bytes = 16 : i64, vector_registers = 16
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, group_rows = 7, matrix_rows = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 7, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, group_rows = 7, matrix_rows = 16, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 7, unrolled_steps = 32>
 // AMX: signed rows times the unsigned panel, whose lines are 128 bytes apart; then each row is scaled.
 module attributes {attn.target = {amx_int8, int8_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @tiles
@@ -182,7 +182,7 @@ module attributes {attn.target = {amx_int8, int8_dot, vector_bytes = 64 : i64, v
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, group_rows = 7, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 7, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
+#kernel = #attn_cpu.micro_kernel<chains = 4, columns = 32, group_rows = 7, prefetch = <resident_bytes = 16384, steps = 8, stream_bytes = 16384, stream_rows = 5, tiles = 8>, rows = 7, unrolled_steps = 32>
 // A single row streams the panel: each step prefetches two lines, 16 KiB ahead.
 module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @stream

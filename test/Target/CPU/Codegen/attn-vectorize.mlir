@@ -1,7 +1,7 @@
 // RUN: rapt-opt %s --attn-vectorize | FileCheck %s
 
 // The schedule vectorizes two rows at a time.
-module attributes {attn.schedule = #attn.schedule<elementwise = <rows = 2>>} {
+module attributes {attn.schedule = #attn_cpu.module_schedule<elementwise = <rows = 2>>} {
 // CHECK-LABEL: @epilogue
 func.func @epilogue(%x: tensor<8x32xf32>, %b: tensor<32xf32>, %t: tensor<8x32xf32>) -> tensor<8x32xf32> {
   // CHECK: scf.for {{.*}} step %c2

@@ -4,6 +4,7 @@
 Compiles to the stage laid-out, edits each attn.schedule there as VARIANT says, and compiles that text. The numbers of the compiled code
 must not depend on it but for the order of sums, so tests that compare numbers run with this program in the place of raptc. Commands that make no code run as they are."""
 
+import json
 import re
 import subprocess
 import sys
@@ -24,42 +25,49 @@ MADE_BEFORE = ("--dtype=", "--cache-dtype=", "--quantize=", "--quantize-group=",
 
 
 def entries(text):
-    """{name: list of numbers} of a schedule's text without one within."""
-    return {name: [int(number) for number in re.findall(r"\d+", value)] for name, value in re.findall(r"(\w+) = (\[[^\]]*\]|\d+)", text)}
+    """{name: number or list of numbers} of a schedule's text without one within."""
+    return {name: json.loads(value) for name, value in re.findall(r"(\w+) = (\[[^\]]*\]|\d+)", text)}
 
 
 def written(schedule):
-    return ", ".join(f"{name} = {value if isinstance(value, str) else value[0] if len(value) == 1 else value}" for name, value in schedule.items())
+    return ", ".join(f"{name} = {value}" for name, value in schedule.items())
 
 
 def edited(text, variant):
     """A schedule's text with the numbers of `variant`."""
     rows, task_rows, (kernel_rows, columns), sequences, queries, task_queries, blocks, task_blocks, splits = VARIANTS[variant]
+    prefetches = re.search(r"prefetch = <(.*?)>, ", text)
+    distances = entries(prefetches[1]) if prefetches else {}
+    text = text.replace(prefetches[0], "") if prefetches else text
     inner = re.search(r"kernel = <(.*?)>", text)
     kernel, schedule = entries(inner[1]), entries(text.replace(inner[0], ""))
 
     def put(into, **numbers):
-        into.update((name, value if isinstance(value, list) else [value]) for name, value in numbers.items() if name in into)
+        into.update((name, value) for name, value in numbers.items() if name in into)
 
-    put(kernel, rows=kernel_rows, vnni_rows=max(kernel_rows - 1, 1), group_rows=kernel_rows, columns=min(columns, kernel["columns"][0]))
+    put(kernel, rows=kernel_rows, vnni_rows=max(kernel_rows - 1, 1), group_rows=kernel_rows, columns=min(columns, kernel["columns"]))
     if variant == "ones":
-        kernel = {name: value for name, value in kernel.items() if not name.startswith(("chains", "prefetch", "resident", "stream", "unroll", "wide"))}
+        kernel = {name: value for name, value in kernel.items() if not name.startswith(("chains", "unroll", "wide"))}
+        distances = {}
     elif variant != "large":
-        put(kernel, chains=2, unroll=2, wide_rows=5, prefetch_steps=3, prefetch_tiles=2, resident_bytes=100, stream_rows=2, stream_bytes=640)
+        put(kernel, chains=2, unroll=2, wide_rows=5)
+        put(distances, steps=3, tiles=2, resident_bytes=100, stream_rows=2, stream_bytes=640)
     if "queries" in schedule:
-        block = schedule["packed_keys"][0] if "packed_keys" in schedule else schedule["split_keys"][0] // 4
+        block = schedule["packed_keys"] if "packed_keys" in schedule else schedule["split_keys"] // 4
         put(schedule, queries=queries, task_queries=task_queries, wide_queries=min(queries[0], 3), keys=block * blocks, task_keys=block * task_blocks,
             rest_keys=block, split_keys=block, splits=splits, rest_rows=5,
             split_queries={"ones": 1, "threes": 3}.get(variant, 9), split_tasks=3 * splits)
         if variant in ("ones", "threes"):
             put(schedule, heads=1)
     elif "task_rows" in schedule:
-        depth = schedule.get("depth", [1])[0]
+        depth = schedule.get("depth", 1)
         put(schedule, rows=rows, task_rows=task_rows, widen_rows=2, pack_rows=rows[0], finish=rows, panels=3, row_panels=2, many_rows=1, tasks=1, depth=depth // 2 if depth % 4 == 0 else depth)
         if "wide_rows" not in kernel:  # which they need
             schedule = {name: value for name, value in schedule.items() if name != "row_panels" and (name != "tasks" or "depth" in schedule)}
     else:
         put(schedule, rows=sequences)
+    if distances:
+        kernel["prefetch"] = f"<{written(distances)}>"
     return written({**schedule, "kernel": f"<{written(kernel)}>"})
 
 
@@ -76,7 +84,7 @@ def main():
             return made.returncode
         lines = text.read_text().split("\n")
         for i, line in enumerate(lines):
-            found = re.fullmatch(r"(#schedule\d* = #attn.schedule<)(.*kernel = .*)>", line)
+            found = re.fullmatch(r"(#schedule\d* = #attn_cpu\.\w+<)(.*kernel = .*)>", line)
             if found:
                 lines[i] = f"{found[1]}{edited(found[2], variant)}>"
         if not any("kernel = " in line for line in lines if line.startswith("#schedule")):

@@ -2,7 +2,7 @@
 
 // The promises of the stage laid-out about memory. The first module keeps it but for the schedules, which are verified last: an epilogue that is not zero has its padding
 // zeroed, a returned matmul is narrow, and the norm counts 50 columns.
-// expected-error@+1 {{has no attn.schedule with 'linalg'}}
+// expected-error@+1 {{has no attn.schedule with #attn.linalg_tiles}}
 module attributes {attn.model = {}, attn.target = {target = "cpu"}} {
 attn.parameter @w : tensor<2x64x32xf32> from [#attn.source<"w">] {layout = #attn_cpu.packed<shape = [64, 50], interleave = 1>, offset = 0 : i64, stride = 16384 : i64}
 attn.parameter @g : tensor<64xf32> from [#attn.source<"g">] {layout = #attn.rows<shape = [50]>, offset = 16384 : i64, stride = 256 : i64}

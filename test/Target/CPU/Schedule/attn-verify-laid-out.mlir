@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-verify-laid-out --verify-diagnostics --split-input-file
 
-module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn_cpu.module_schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 // A module that keeps the contract.
 attn.parameter @w : tensor<2x64x32xf32> from [#attn.source<"w">] {layout = #attn_cpu.packed<shape = [64, 64], interleave = 1>, offset = 0 : i64, stride = 16384 : i64}
 }
@@ -51,13 +51,13 @@ func.func @vectors() {
 
 // -----
 
-// expected-error@+1 {{'builtin.module' op has no attn.schedule with 'linalg'}}
+// expected-error@+1 {{'builtin.module' op has no attn.schedule with #attn.linalg_tiles}}
 module attributes {attn.target = {target = "cpu"}} {
 }
 
 // -----
 
-module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn_cpu.module_schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 func.func @linear(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
   // expected-error@+1 {{'attn.linear' op has no attn.schedule, which attn-cpu-schedule sets}}
   %y = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
@@ -68,25 +68,25 @@ func.func @linear(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64x
 // -----
 
 // expected-error@+1 {{'builtin.module' op has no attn.schedule with 'copies', which attn-cpu-schedule sets}}
-module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <row_bytes = 64>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn_cpu.module_schedule<linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 }
 
 // -----
 
 // expected-error@+1 {{has a schedule whose 'rows' must be from 1 to 32, found 33}}
-module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 33>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn_cpu.module_schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 33>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 }
 
 // -----
 
 // expected-error@+1 {{has a schedule whose 'prefetch_bytes' must be from 1 to 1048576, found 1048577}}
-module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <prefetch_bytes = 1048577, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn_cpu.module_schedule<copies = <prefetch_bytes = 1048577, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 }
 
 // -----
 
 // expected-error@+1 {{has a schedule whose 'apart_bytes' must be from 1 to 4096, found 4097}}
-module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 4097>>} {
+module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn_cpu.module_schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 4097>>} {
 }
 
 // -----

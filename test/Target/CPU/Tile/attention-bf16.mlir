@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-#attention = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 64, queries = [6, 1], task_keys = 256, task_queries = 12, wide_queries = 6>
+#attention = #attn_cpu.attention_schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 64, queries = [6, 1], task_keys = 256, task_queries = 12, wide_queries = 6>
 
 // Keys and values are packed in bf16, VNNI-packed: half the bytes. Tiles have as many queries as with f32.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
@@ -23,7 +23,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#attention = #attn.schedule<heads = 3, kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, keys = 128, queries = [32, 16], rest_rows = 5, split_keys = 128, split_queries = 1, splits = 3, task_keys = 256, task_queries = 64, wide_queries = 14>
+#attention = #attn_cpu.attention_schedule<heads = 3, kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, keys = 128, queries = [32, 16], rest_rows = 5, split_keys = 128, split_queries = 1, splits = 3, task_keys = 256, task_queries = 64, wide_queries = 14>
 
 // AMX takes tiles of 32 or 16 queries, of which the last one may repeat, and no single queries. Blocks of a bf16 cache are read in place, two per KV
 // block; sequences of one query convert them to f32 in registers.
@@ -56,7 +56,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#attention = #attn.schedule<kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 64, queries = [32, 16, 1], task_keys = 256, task_queries = 64, wide_queries = 14>
+#attention = #attn_cpu.attention_schedule<kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 64, queries = [32, 16, 1], task_keys = 256, task_queries = 64, wide_queries = 14>
 
 // Queries cannot repeat where an extra operand has elements per query: fewer than 16 queries are tiles of one, with keys in f32.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 128, packed_keys = 32, queries = [6, 1], task_keys = 256, task_queries = 12, wide_queries = 6>
+#attention = #attn_cpu.attention_schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 128, packed_keys = 32, queries = [6, 1], task_keys = 256, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-#attention = #attn.schedule<heads = 3, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 128, queries = [6, 1], rest_rows = 5, split_keys = 128, split_queries = 1, splits = 3, task_keys = 256, task_queries = 12, wide_queries = 6>
+#attention = #attn_cpu.attention_schedule<heads = 3, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 128, queries = [6, 1], rest_rows = 5, split_keys = 128, split_queries = 1, splits = 3, task_keys = 256, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-#attention = #attn.schedule<heads = 3, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 128, queries = [6, 1], rest_rows = 5, split_keys = 128, split_queries = 1, splits = 3, task_keys = 256, task_queries = 12, wide_queries = 6>
+#attention = #attn_cpu.attention_schedule<heads = 3, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 128, queries = [6, 1], rest_rows = 5, split_keys = 128, split_queries = 1, splits = 3, task_keys = 256, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -27,7 +27,7 @@ func.func @pairs(%cache: tensor<?x2x4x2x64x64xbf16>, %layer: index, %table: tens
 
 // -----
 
-#attention = #attn.schedule<heads = 1, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 128, queries = [6, 1], rest_rows = 5, split_keys = 128, split_queries = 1, splits = 3, task_keys = 256, task_queries = 12, wide_queries = 6>
+#attention = #attn_cpu.attention_schedule<heads = 1, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 128, queries = [6, 1], rest_rows = 5, split_keys = 128, split_queries = 1, splits = 3, task_keys = 256, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -57,7 +57,7 @@ func.func @codes(%cache: tensor<?x2x4x2x136x32xi8>, %layer: index, %table: tenso
 
 // -----
 
-#attention = #attn.schedule<heads = 3, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], split_keys = 64, split_queries = 4, split_tasks = 8, splits = 3, task_keys = 128, task_queries = 12, wide_queries = 6>
+#attention = #attn_cpu.attention_schedule<heads = 3, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], split_keys = 64, split_queries = 4, split_tasks = 8, splits = 3, task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -82,7 +82,7 @@ func.func @plain(%q: tensor<?x4x3x64xf32>, %k: tensor<?x4x64xf32>, %v: tensor<?x
 
 // -----
 
-#attention = #attn.schedule<heads = 1, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], split_keys = 64, split_queries = 4, split_tasks = 8, splits = 3, task_keys = 128, task_queries = 12, wide_queries = 6>
+#attention = #attn_cpu.attention_schedule<heads = 1, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], split_keys = 64, split_queries = 4, split_tasks = 8, splits = 3, task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -126,7 +126,7 @@ func.func @shared(%q: tensor<2x3x4x64xf32>, %k: tensor<?x4x64xf32>) -> tensor<2x
 
 // -----
 
-#attention = #attn.schedule<heads = 1, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], split_keys = 64, split_queries = 12, split_tasks = 8, splits = 3, task_keys = 128, task_queries = 12, wide_queries = 6>
+#attention = #attn_cpu.attention_schedule<heads = 1, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], split_keys = 64, split_queries = 12, split_tasks = 8, splits = 3, task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>

@@ -1,5 +1,5 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // A fused dual matmul: a task computes a panel of both, and the one that the epilogue reads is never whole.
 // CHECK-LABEL: @gated
@@ -31,7 +31,7 @@ func.func @gated(%x: tensor<?x64xf32>, %v: tensor<3x64x32xf32>, %w: tensor<3x64x
 
 // -----
 
-#linear = #attn.schedule<depth = 512, finish = [4, 1], kernel = <columns = 16, rows = 6>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5>
+#linear = #attn_cpu.linear_schedule<depth = 512, finish = [4, 1], kernel = <columns = 16, rows = 6>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5>
 
 // With k blocks, the partial accumulators of both are in one scratch buffer: a task has two panels of each.
 // CHECK-LABEL: @deep
@@ -56,7 +56,7 @@ func.func @deep(%x: tensor<?x2048xf32>, %v: tensor<3x2048x32xf32>, %w: tensor<3x
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Two extra operands that matmuls make: one is fused.
 // CHECK-LABEL: @two
@@ -76,7 +76,7 @@ func.func @two(%x: tensor<?x64xf32>, %u: tensor<2x64x32xf32>, %v: tensor<2x64x32
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Without the attribute there are two dispatches, the second of which overwrites what the first one made.
 // CHECK-LABEL: @unfused

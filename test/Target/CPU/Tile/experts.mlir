@@ -52,7 +52,7 @@ func.func @linear(%x: tensor<?x64xf32>, %w: tensor<15x64x32xf32>, %b: tensor<480
   // CHECK: affine.apply {{.*}}(%{{.*}}, %[[PANEL]])
   // CHECK: tensor.extract_slice %[[W]]{{.*}} [1, 64, 32]
   // CHECK: linalg.matmul
-  %y = attn.linear %x, %w, (%b) groups %groups {layout = #attn_cpu.panels<columns = 32, interleave = 1>, attn.schedule = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [14, 8, 4, 1], task_rows = 210>}
+  %y = attn.linear %x, %w, (%b) groups %groups {layout = #attn_cpu.panels<columns = 32, interleave = 1>, attn.schedule = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [14, 8, 4, 1], task_rows = 210>}
     : tensor<?x64xf32>, tensor<15x64x32xf32>, (tensor<480xf32>) groups tensor<6x2xi32> -> tensor<?x96xf32> {
   ^bb0(%sum: f32, %bias: f32):
     %0 = arith.addf %sum, %bias : f32
@@ -73,7 +73,7 @@ func.func @heads(%x: tensor<?x5x64xf32>, %w: tensor<15x64x32xf32>) -> tensor<?x5
   // CHECK: affine.apply {{.*}}(%[[HEAD]], %[[PANEL]])
   // CHECK: tensor.extract_slice %[[W]]{{.*}} [1, 64, 32]
   // CHECK: linalg.matmul
-  %y = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>, attn.schedule = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [14, 8, 4, 1], task_rows = 210>}
+  %y = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>, attn.schedule = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [14, 8, 4, 1], task_rows = 210>}
     : tensor<?x5x64xf32>, tensor<15x64x32xf32> -> tensor<?x5x96xf32>
   return %y : tensor<?x5x96xf32>
 }

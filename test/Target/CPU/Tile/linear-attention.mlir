@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-#slice = #attn.schedule<chunk = 6, columns = 32, keys = 2, single = 96, tokens = 2>
+#slice = #attn_cpu.linear_attention_schedule<chunk = 6, columns = 32, keys = 2, single = 96, tokens = 2>
 
 // A task is a state. That of a sequence of one token is read and written in its slots, all columns at once. Another one is copied slice by slice from the slot where the
 // sequence begins. It goes along the tokens in chunks of three pairs. First a loop over the pairs
@@ -61,7 +61,7 @@ func.func @gated_delta(%q: tensor<?x1x64xf32>, %v: tensor<?x2x96xf32>, %g: tenso
 
 // -----
 
-#slice = #attn.schedule<chunk = 6, columns = 64, keys = 1, single = 32, tokens = 1>
+#slice = #attn_cpu.linear_attention_schedule<chunk = 6, columns = 64, keys = 1, single = 32, tokens = 1>
 
 // Without a state: zeros. Without the delta rule the state is read for queries alone, here two of two panels each. Decays by channel are in the keys and queries that
 // the passes over the state read.

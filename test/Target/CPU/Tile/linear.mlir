@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // A grid over blocks of rows and panels, tiles of 6 rows, of 4, of 2, then single rows, as the schedule says; the bias in one generic.
 // Where 2 rows would be left after tiles of 6, two tiles of 4 take the place of the last.
@@ -29,7 +29,7 @@ func.func @bias(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>, %b: tensor<64xf32
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // A residual that nothing reads afterwards is the destination: no tensor is made for the result.
 // CHECK-LABEL: @in_place
@@ -46,7 +46,7 @@ func.func @in_place(%r: tensor<?x32xf32>, %x: tensor<?x64xf32>, %w: tensor<1x64x
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Near miss: the residual is read again, so it must stay.
 // CHECK-LABEL: @read_again
@@ -64,10 +64,10 @@ func.func @read_again(%r: tensor<?x32xf32>, %x: tensor<?x64xf32>, %w: tensor<1x6
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Rows of 2 KiB would fall on one another in the cache: the rows that a matmul reads are a line longer. An output has not.
-module attributes {attn.schedule = #attn.schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+module attributes {attn.schedule = #attn_cpu.module_schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 // CHECK-LABEL: @rows_apart
 func.func @rows_apart(%x: tensor<?x64xf32>, %w: tensor<16x64x32xf32>, %v: tensor<16x512x32xf32>) -> tensor<?x512xf32> {
   // CHECK: %[[WIDE:.*]] = tensor.empty(%{{.*}}) : tensor<?x528xf32>
@@ -83,10 +83,10 @@ func.func @rows_apart(%x: tensor<?x64xf32>, %w: tensor<16x64x32xf32>, %v: tensor
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Near miss: rows of 1,920 bytes.
-module attributes {attn.schedule = #attn.schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+module attributes {attn.schedule = #attn_cpu.module_schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 // CHECK-LABEL: @rows_close
 func.func @rows_close(%x: tensor<?x64xf32>, %w: tensor<15x64x32xf32>, %v: tensor<1x480x32xf32>) -> tensor<?x32xf32> {
   // CHECK: tensor.empty(%{{.*}}) : tensor<?x480xf32>
@@ -98,8 +98,8 @@ func.func @rows_close(%x: tensor<?x64xf32>, %w: tensor<15x64x32xf32>, %v: tensor
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
-#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#attention = #attn_cpu.attention_schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #head = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, q, dqk)>
 #key = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, kv, dqk)>
 #value = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, kv, dv)>
@@ -107,7 +107,7 @@ func.func @rows_close(%x: tensor<?x64xf32>, %w: tensor<15x64x32xf32>, %v: tensor
 #table = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
 
 // Near miss: a table that scores look up has its rows one behind another, as it is read as one row.
-module attributes {attn.schedule = #attn.schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+module attributes {attn.schedule = #attn_cpu.module_schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 // CHECK-LABEL: @table
 func.func @table(%x: tensor<?x64xf32>, %w: tensor<16x64x32xf32>, %q: tensor<1x?x32xf32>) -> tensor<1x?x32xf32> {
   // CHECK: %[[OWN:.*]] = tensor.empty(%{{.*}}) : tensor<?x512xf32>
@@ -126,11 +126,11 @@ func.func @table(%x: tensor<?x64xf32>, %w: tensor<16x64x32xf32>, %q: tensor<1x?x
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Rows of the caller whose distance is a multiple of 2 KiB lie on the same lines of a cache: they are copied into rows
 // that are a line apart.
-module attributes {attn.schedule = #attn.schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+module attributes {attn.schedule = #attn_cpu.module_schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 // CHECK-LABEL: @aliasing
 func.func @aliasing(%x: tensor<?x512xf32> {attn.name = "x", attn.dims = ["rows"]}, %w: tensor<1x512x32xf32> {attn.name = "w"})
     -> (tensor<?x32xf32> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
@@ -148,10 +148,10 @@ func.func @aliasing(%x: tensor<?x512xf32> {attn.name = "x", attn.dims = ["rows"]
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Near miss: 480 columns do not alias.
-module attributes {attn.schedule = #attn.schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+module attributes {attn.schedule = #attn_cpu.module_schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 // CHECK-LABEL: @apart
 func.func @apart(%x: tensor<?x480xf32> {attn.name = "x", attn.dims = ["rows"]}, %w: tensor<1x480x32xf32> {attn.name = "w"})
     -> (tensor<?x32xf32> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
@@ -165,7 +165,7 @@ func.func @apart(%x: tensor<?x480xf32> {attn.name = "x", attn.dims = ["rows"]}, 
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, rows = [6, 4, 2, 1], task_rows = 12, widen_rows = 9>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, rows = [6, 4, 2, 1], task_rows = 12, widen_rows = 9>
 
 // 16 bits: from `widen_rows` on tiles of 6 read a panel that was widened for all of them; fewer rows read it as it is.
 // CHECK-LABEL: @pairs
@@ -188,7 +188,7 @@ func.func @pairs(%x: tensor<?x35xf32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64x
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // CHECK-LABEL: @half
 func.func @half(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf16>) -> tensor<?x64xf32> {
@@ -201,7 +201,7 @@ func.func @half(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf16>) -> tensor<?x64xf3
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Rows that are rounded, a panel at a time, are multiplied with panels as they are.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -219,7 +219,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, rows = [6, 4, 2, 1], task_rows = 12, widen_rows = 9>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, rows = [6, 4, 2, 1], task_rows = 12, widen_rows = 9>
 
 // Near miss: without bf16 dot-product instructions, rows of bf16 are widened once; the matmuls are those of rows in f32.
 // CHECK-LABEL: @widened_rows
@@ -236,7 +236,7 @@ func.func @widened_rows(%r: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tens
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, rows = [32, 16, 4, 1], task_rows = 64>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, rows = [32, 16, 4, 1], task_rows = 64>
 
 // With AMX, tiles have 32 and 16 rows. The rest of at least 16 rows is a tile of 16 that overlaps the one before: a row
 // of their matmuls each. Fewer rows are tiles of 4 and single rows.
@@ -272,7 +272,7 @@ func.func @gather(%ids: tensor<?xi32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64x
 
 // -----
 
-#linear = #attn.schedule<depth = 512, finish = [4, 1], kernel = <columns = 16, rows = 6>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5>
+#linear = #attn_cpu.linear_schedule<depth = 512, finish = [4, 1], kernel = <columns = 16, rows = 6>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5>
 
 // 210 rows of 3,072 columns do not stay in a cache: k blocks of 512, for up to four panels, with partial accumulators,
 // those of a panel after those of another;
@@ -304,7 +304,7 @@ func.func @deep(%x: tensor<?x3072xf32>, %w: tensor<24x3072x32xf32>, %b: tensor<7
 
 // -----
 
-#linear = #attn.schedule<depth = 512, finish = [4, 1], kernel = <columns = 16, rows = 6>, many_rows = 7, pack_rows = 12, panels = 4, rows = [12, 6, 4, 1], task_rows = 24, tasks = 5>
+#linear = #attn_cpu.linear_schedule<depth = 512, finish = [4, 1], kernel = <columns = 16, rows = 6>, many_rows = 7, pack_rows = 12, panels = 4, rows = [12, 6, 4, 1], task_rows = 24, tasks = 5>
 
 // Rows are packed by tiles of 12 first, squares of 8 x 8 at a time, those beyond the last row as copies of it. Tiles of the matmul lie within one of them: their
 // rows are the columns of [k, m].
@@ -333,7 +333,7 @@ func.func @packed(%x: tensor<?x3072xf32>, %w: tensor<2x3072x32xf32>) -> tensor<?
 
 // -----
 
-#linear = #attn.schedule<depth = 512, finish = [4, 1], kernel = <columns = 16, rows = 6, wide_rows = 1>, many_rows = 7, pack_rows = 6, panels = 4, row_panels = 2, rows = [6, 1], task_rows = 12, tasks = 5>
+#linear = #attn_cpu.linear_schedule<depth = 512, finish = [4, 1], kernel = <columns = 16, rows = 6, wide_rows = 1>, many_rows = 7, pack_rows = 6, panels = 4, row_panels = 2, rows = [6, 1], task_rows = 12, tasks = 5>
 
 // A single row that reads panels side by side is read where it is: no tile is packed.
 // CHECK-LABEL: func.func @packed_but_one(
@@ -350,7 +350,7 @@ func.func @packed_but_one(%x: tensor<?x3072xf32>, %w: tensor<2x3072x32xf32>) -> 
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Near misses: k has no equal parts of whole lines, or is small enough.
 // CHECK-LABEL: @not_deep
@@ -365,7 +365,7 @@ func.func @not_deep(%x: tensor<?x1552xf32>, %v: tensor<2x1552x32xf32>, %z: tenso
 
 // -----
 
-#linear = #attn.schedule<depth = 512, finish = [4, 1], kernel = <columns = 16, rows = 6>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5>
+#linear = #attn_cpu.linear_schedule<depth = 512, finish = [4, 1], kernel = <columns = 16, rows = 6>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5>
 
 // A task has two rotated heads of 64 columns, or one with few rows. They are rotated in the result's buffer.
 // CHECK-LABEL: @deep_heads
@@ -390,8 +390,8 @@ func.func @deep_heads(%x: tensor<?x2048xf32>, %w: tensor<10x2048x32xf32>, %c: te
 
 // -----
 
-#linear = #attn.schedule<depth = 512, finish = [4, 1], kernel = <columns = 32, rows = 14, vnni_rows = 13>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5, widen_rows = 9>
-#linear1 = #attn.schedule<depth = 1024, finish = [4, 1], kernel = <columns = 32, rows = 14, vnni_rows = 13>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5>
+#linear = #attn_cpu.linear_schedule<depth = 512, finish = [4, 1], kernel = <columns = 32, rows = 14, vnni_rows = 13>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5, widen_rows = 9>
+#linear1 = #attn_cpu.linear_schedule<depth = 1024, finish = [4, 1], kernel = <columns = 32, rows = 14, vnni_rows = 13>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5>
 
 // Parts of panels of 16 bits are widened for tiles of 14 rows; the rows of the input decide how deep they are.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -413,7 +413,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Near miss: 2,048 columns of bf16 stay.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -427,7 +427,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#streams = #attn.schedule<kernel = <columns = 16, rows = 6, wide_rows = 3>, row_panels = 3, rows = [6, 1], task_rows = 6, tasks = 2>
+#streams = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6, wide_rows = 3>, row_panels = 3, rows = [6, 1], task_rows = 6, tasks = 2>
 
 // A task of a single row takes up to three panels, which it reads side by side, as long as two tasks are left: 3 of the 7 here. A task's last one or two panels are read alone. With more rows a task has a panel, and it takes the other branch, a loop of one iteration or none, too.
 // CHECK-LABEL: @side_by_side

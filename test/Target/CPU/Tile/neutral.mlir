@@ -59,7 +59,7 @@ func.func @concat(%x: tensor<?x50xf32>) -> tensor<?x100xf32> {
 
 // -----
 
-#attention = #attn.schedule<keys = 64, queries = 16>
+#attention = #attn.attention_tiles<keys = 64, queries = 16>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -74,7 +74,7 @@ func.func @not_pairs(%cache: tensor<?x2x4x2x128x32xf32>, %layer: index, %table: 
 
 // -----
 
-#attention = #attn.schedule<keys = 64, queries = 16>
+#attention = #attn.attention_tiles<keys = 64, queries = 16>
 
 // Each reason why a pattern does not match is told.
 
@@ -92,7 +92,7 @@ func.func @extra(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %scale: f32, %e
 
 // -----
 
-#attention = #attn.schedule<keys = 64, queries = 16>
+#attention = #attn.attention_tiles<keys = 64, queries = 16>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, dqk, q)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -114,7 +114,7 @@ func.func @columns(%state: tensor<?x?xf32>, %values: tensor<?x?xf32>, %rows: ten
 
 // -----
 
-#weights = #attn.schedule<keys = 64, queries = 16>
+#weights = #attn.attention_tiles<keys = 64, queries = 16>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -131,7 +131,7 @@ func.func @weights(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x4x?xf32>, %
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
+#attention = #attn_cpu.attention_schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 // Near miss: an op without queries needs no schedule.
 func.func @no_queries(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<0x4x32xf32>, %s: f32) -> (tensor<0x4xf32>, tensor<?x1x1x64xf32>) {
   %o, %lse, %0 = attn.attention %q, %q, %q, %s weights(%w[%l] heads [3] : tensor<?x1x1x64xf32>) log_sum_exp maps [#q, #k, #v, #o] {attn.schedule = #attention} : tensor<0x4x32xf32>, tensor<0x4x32xf32>, tensor<0x4x32xf32> -> tensor<0x4x32xf32>
@@ -140,7 +140,7 @@ func.func @no_queries(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<0x4x32xf32
 
 // -----
 
-#attention = #attn.schedule<keys = 64, queries = 16>
+#attention = #attn.attention_tiles<keys = 64, queries = 16>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -154,7 +154,7 @@ func.func @marked(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %scale: f32) -
 
 // -----
 
-#attention = #attn.schedule<keys = 64, queries = 16>
+#attention = #attn.attention_tiles<keys = 64, queries = 16>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -177,7 +177,7 @@ func.func @narrow_state(%s: tensor<?x32xbf16>, %v: tensor<?x32xf32>, %rows: tens
 
 // -----
 
-#weights = #attn.schedule<keys = 24, queries = 8>
+#weights = #attn.attention_tiles<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>

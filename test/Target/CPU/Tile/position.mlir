@@ -78,7 +78,7 @@ func.func @long(%x: tensor<?x1x2147483647xf32>, %c: tensor<?x1073741823xf32>, %s
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // A rotation that is fused into its matmul: a task has the two panels of a head and rotates its rows in place, of the first 3 heads
 // of 5. No grid is the rotation's own.
@@ -101,7 +101,7 @@ func.func @fused(%x: tensor<?x48xf32>, %w: tensor<10x48x32xf32>, %c: tensor<?x32
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Without the attribute the rotation has a grid of its own.
 // CHECK-LABEL: @unfused

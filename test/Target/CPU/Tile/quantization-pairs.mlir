@@ -2,9 +2,9 @@
 
 // 16 registers and no int8 dot product: rows for weights of 8 bits are in words; for weights of 4 bits they are in bytes, and a
 // panel is unpacked once for all tiles of 12 rows, where a task has as many as 24.
-#linear = #attn.schedule<kernel = <columns = 16, group_rows = 2, rows = 6>, rows = [12, 1], task_rows = 24, widen_rows = 24>
-#ones = #attn.schedule<kernel = <columns = 16, group_rows = 2, rows = 6>, rows = [1], task_rows = 1, widen_rows = 24>
-#bytes = #attn.schedule<kernel = <columns = 16, group_rows = 2, rows = 6>, rows = [12, 1], task_rows = 24>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, group_rows = 2, rows = 6>, rows = [12, 1], task_rows = 24, widen_rows = 24>
+#ones = #attn_cpu.linear_schedule<kernel = <columns = 16, group_rows = 2, rows = 6>, rows = [1], task_rows = 1, widen_rows = 24>
+#bytes = #attn_cpu.linear_schedule<kernel = <columns = 16, group_rows = 2, rows = 6>, rows = [12, 1], task_rows = 24>
 
 module attributes {attn.target = {int8_pairs, vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   attn.parameter @narrow : tensor<2x64x32x!attn.quantized<u4 group 32 axis 0 zero_points = true>> from [#attn.source<"n">]

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile | FileCheck %s
 
-#linear = #attn.schedule<kernel = <columns = 16, group_rows = 3, rows = 4>, rows = [6, 2, 1], task_rows = 12>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, group_rows = 3, rows = 4>, rows = [6, 2, 1], task_rows = 12>
 
 attn.parameter @w : tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>> from [#attn.source<"w">]
   {layout = #attn_cpu.packed<shape = [64, 64], interleave = 8>, offset = 0 : i64, stride = 2304 : i64}

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-#recurrence = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = 3>
+#recurrence = #attn_cpu.recurrence_schedule<kernel = <columns = 16, rows = 6>, rows = 3>
 
 // Tiles of 3 sequences, at least one tile. A time step reads the weight once for all sequences: a loop over the panels of the state, a loop over the gates (3
 // sequences or one), then the cell of each sequence that has not ended. States without users have no destination.
@@ -30,7 +30,7 @@ func.func @lstm(%x: tensor<?x256xf32>, %w: tensor<8x33x32xbf16>, %begin: tensor<
 
 // -----
 
-#recurrence = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = 3>
+#recurrence = #attn_cpu.recurrence_schedule<kernel = <columns = 16, rows = 6>, rows = 3>
 
 // A row-major weight needs a multiple of 32 columns.
 // CHECK-LABEL: @rows
@@ -67,8 +67,8 @@ func.func @concat(%x: tensor<?x64xf32>, %y: tensor<?x32xf32>) -> tensor<?x96xf32
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
-#recurrence = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = 3>
+#linear = #attn_cpu.linear_schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#recurrence = #attn_cpu.recurrence_schedule<kernel = <columns = 16, rows = 6>, rows = 3>
 
 // A layer overwrites the stream that the loop carries after its last read.
 // CHECK-LABEL: @stack
@@ -87,7 +87,7 @@ func.func @stack(%x: tensor<?x32xf32>, %wi: tensor<1x32x32xf32>, %w: tensor<1x32
 
 // -----
 
-#recurrence = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = 3>
+#recurrence = #attn_cpu.recurrence_schedule<kernel = <columns = 16, rows = 6>, rows = 3>
 
 // Near miss: the gates are the stream itself, which later steps still read.
 // CHECK-LABEL: @gates_are_stream
