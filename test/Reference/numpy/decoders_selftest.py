@@ -27,8 +27,9 @@ def check(name, family):
         ids = numpy.random.RandomState(2).randint(0, config["vocab_size"], 23)
         model = family.Model(config, tensors)
         logits = model.logits(ids)
-        if not numpy.isfinite(logits).all() or logits.shape != (23, config["vocab_size"]):
-            wrong.append(f"{name} {case}: logits {logits.shape} that are not finite")
+        words = getattr(family, "words", lambda config: config["vocab_size"])(config)
+        if not numpy.isfinite(logits).all() or logits.shape != (23, words):
+            wrong.append(f"{name} {case}: logits {logits.shape} that are not finite, or not of {words} words")
         unread = set(tensors) - model.read
         if unread:
             wrong.append(f"{name} {case}: tensors that nothing reads: {sorted(unread)}")

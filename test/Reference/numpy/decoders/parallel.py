@@ -167,9 +167,14 @@ class MixFormer(Base):
         return self.head(x, last + "linear.weight", "layers.0.wte.weight") + (self.weight(last + "linear.bias") if self.has("bias of the head") else 0)
 
 
+def mixformer_words(config):
+    multiple = config.get("pad_vocab_size_multiple", 64)
+    return -(-config["vocab_size"] // multiple) * multiple
+
+
 def mixformer_shapes(config):
-    width, layers, multiple = config["n_embd"], config["n_layer"], config.get("pad_vocab_size_multiple", 64)
-    inner, words = config.get("n_inner") or 4 * width, -(-config["vocab_size"] // multiple) * multiple
+    width, layers, words = config["n_embd"], config["n_layer"], mixformer_words(config)
+    inner = config.get("n_inner") or 4 * width
     table = {"layers.0.wte.weight": (words, width)}
     for layer in range(1, layers + 1):
         at = f"layers.{layer}."
@@ -279,7 +284,7 @@ FAMILIES = {
                "parameters": {"rope_parameters": {"rope_theta": 700.0, "partial_rotary_factor": 0.75, "rope_type": "default"}}}),
     "mixformer-sequential": dict(
         SMALL={"model_type": "mixformer-sequential", "vocab_size": 97, "n_embd": 48, "n_layer": 2, "n_head": 3, "n_positions": 64, "rotary_dim": 6},
-        Model=MixFormer, QUIRKS=("part of a head", "parallel", "bias of the head"), shapes=mixformer_shapes,
+        Model=MixFormer, QUIRKS=("part of a head", "parallel", "bias of the head"), shapes=mixformer_shapes, words=mixformer_words,
         CASES={"plain": {}, "padded": {"pad_vocab_size_multiple": 50, "n_inner": 70, "rotary_dim": 32, "architecture": {"block_cls": "parallel", "mixer": {}, "mlp": {"mlp_cls": "fused_mlp"}}}}),
     "stablelm": dict(
         SMALL={**SMALL, "model_type": "stablelm", "num_hidden_layers": 2, "use_qkv_bias": True}, Model=StableLM, QUIRKS=("part of a head",),
