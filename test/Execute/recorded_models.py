@@ -106,7 +106,8 @@ FLAGS = {"num_beams": "--beams", "num_return_sequences": "--returns", "length_pe
 def check_searches(options, library, recorded):
     """Beams and penalties, with the token that ends a text in the model's generation_config.json."""
     searches = recorded["searches"]
-    for search in searches["results"]:
+    isSimulated = options.column == "cuda" and os.environ.get("RAPT_FULL") != "1"  # beams are of the program that generates, as rules are
+    for search in searches["results"][: 1 if isSimulated else None]:
         options_of = {key: value for key, value in search["options"].items() if value != 1 or key != "num_beams"}
         flags = [text for key, value in options_of.items() for text in (FLAGS[key], str(value).lower())]
         flags += [] if "num_beams" in options_of else ["--temperature", "0"]
@@ -116,9 +117,9 @@ def check_searches(options, library, recorded):
 
 
 def rules_of(tools, name, recorded):
-    """No target and no evaluator changes them."""
+    """No target, no CPU and no evaluator changes them."""
     rules = recorded.get("searches", {}).get("rules", [])
-    if tools.column != "cpu":
+    if tools.column != "cpu" or tools.case.cpu:
         return []
     if os.environ.get("RAPT_FULL") == "1":
         return rules
