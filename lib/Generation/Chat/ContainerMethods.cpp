@@ -154,6 +154,9 @@ static Table methodsOf(Kind kind) {
 }
 
 const Routine *findMethod(const Value &object, std::string_view name) {
+  // The class of dicts, which has one method that needs no dict.
+  if (object.is(Kind::Function) && object.function().name == "dict")
+    return name == "fromkeys" ? find(ofDicts, name) : nullptr;
   if (!object.is(Kind::String))
     return find(methodsOf(object.kind()), name);
   const Routine *found = find(textMethods(), name);

@@ -51,7 +51,7 @@ SNIPPETS = [line for line in r"""
 {{ {}.update(a=1) }}
 {{ {'a': 1}.pop('a') }}
 {{ [].append is defined }}{{ {}.update is defined }}{{ 'a'.format is defined }}{{ 'a'.nothing is defined }}{{ [].sort is defined }}
-{{ {'a': 1}.items() }}{{ {'a': 1}.keys() }}{{ {'a': 1}.values() }}{{ {'a': 1}.items() | list }}{{ {'a': 1}.copy() }}{{ {}.fromkeys('ab', 0) }}{{ {'a': none}.get('a', 1) }}{{ {'a': 1}.get('b') }}{{ {'a': 1}.keys() | length }}{{ ('a', 1) in {'a': 1}.items() }}{{ 'a' in {'a': 1}.keys() }}{{ {'a': 1}.keys() == {'a': 2}.keys() }}
+{{ {'a': 1}.items() }}{{ {'a': 1}.keys() }}{{ {'a': 1}.values() }}{{ {'a': 1}.items() | list }}{{ {'a': 1}.copy() }}{{ {}.fromkeys('ab', 0) }}{{ dict.fromkeys('ab') }}{{ {'a': none}.get('a', 1) }}{{ {'a': 1}.get('b') }}{{ {'a': 1}.keys() | length }}{{ ('a', 1) in {'a': 1}.items() }}{{ 'a' in {'a': 1}.keys() }}{{ {'a': 1}.keys() == {'a': 2}.keys() }}
 {{ {'a': 1}.items()[0] }}
 {{ {'a': 1}.keys() | tojson }}
 {{ (5).bit_length() }}{{ (7).bit_count() }}{{ (2.5).is_integer() }}{{ (0.75).as_integer_ratio() }}{{ (3).real }}{{ (3).imag }}{{ (2.0).real }}{{ true.real }}{{ (3).denominator }}{{ (3).conjugate() }}
