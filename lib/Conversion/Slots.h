@@ -5,6 +5,34 @@
 
 namespace rapt::tile {
 
+/// Whether an op has the result, and somebody reads it. Others have no destination.
+inline bool isUsed(Value result) { return result && !result.use_empty(); }
+
+/// Replaces the results that are used by `made`, in their order, and erases the op.
+inline void replaceUsed(mlir::PatternRewriter &rewriter, mlir::Operation *op, ValueRange made) {
+  for (auto [result, value] : llvm::zip_equal(llvm::make_filter_range(op->getResults(), isUsed), made))
+    rewriter.replaceAllUsesWith(result, value);
+  rewriter.eraseOp(op);
+}
+
+/// The tokens of a row.
+struct RowTokens {
+  Value begin, length;
+
+  RowTokens(ImplicitLocOpBuilder &b, Value rowBegin, Value row)
+      : begin(readIndex(b, rowBegin, row)),
+        length(mlir::arith::SubIOp::create(b, readIndex(b, rowBegin, plus(b, row, 1)), begin)) {}
+};
+
+/// The head of `tensor`, one of the keys, values or queries, that belongs to a state: getPaired for a number that is
+/// not known.
+inline Value headOf(ImplicitLocOpBuilder &b, attn::LinearAttentionOp op, Value tensor, Value state) {
+  const int64_t heads = llvm::cast<mlir::RankedTensorType>(tensor.getType()).getDimSize(1);
+  mlir::AffineExpr d0 = b.getAffineDimExpr(0);
+  const bool isRemainder = op.getPairing() == attn::HeadPairing::remainder;
+  return asValue(b, affineOf(b, isRemainder ? d0 % heads : d0.floorDiv(op.getStates() / heads), {state}));
+}
+
 /// Where the state of row `row` is, whose slots are `slots` (null: the row's number): `inner` are the offset and size
 /// of each dim behind those of slots and layers; without them the whole.
 template <typename Op>

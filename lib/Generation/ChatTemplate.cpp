@@ -136,9 +136,11 @@ std::optional<std::string> findChatProblem(std::string_view jinja, std::string_v
   Expected<json::Value> context = chatContext({message}, /*addGenerationPrompt=*/true, tokenizerConfig);
   if (!context)
     return context.error().message;
-  if (Expected<std::vector<ChatPiece>> plain = chat->render(*context, 0); !plain)
+  const Expected<std::vector<ChatPiece>> plain = chat->render(*context, 0);
+  if (!plain)
     return plain.error().message + "; rapt-run --chat will fail";
-  if (auto shown = renderMessage("Hello", jinja, tokenizerConfig); shown && shown->empty())
+  if (auto shown = showsMessages(*plain) ? plain : renderMessage("Hello", jinja, tokenizerConfig);
+      shown && shown->empty())
     return "the chat template leaves out what the messages say; rapt-run --chat will refuse it";
   json::Object withTool;
   for (const auto &[key, value] : *context->asObject())

@@ -117,7 +117,7 @@ def check_searches(options, library, recorded):
 
 
 def rules_of(tools, name, recorded):
-    """No target, no CPU and no evaluator changes them."""
+    """They depend neither on the target nor on the CPU, nor on who evaluates."""
     rules = recorded.get("searches", {}).get("rules", [])
     if tools.column != "cpu" or tools.case.cpu:
         return []

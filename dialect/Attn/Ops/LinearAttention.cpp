@@ -100,10 +100,7 @@ void LinearAttentionOp::addCosts(CostModel &model) {
     if (tensor)
       model.move(tensor);
   model.move(getOutput());
-  if (!getState())
-    return;
-  const Polynomial rows = model.dim(getFrom() ? getFrom() : getState(), 0);
-  model.move(getNewState(), Polynomial(2 * getStates()) * matrix * rows * model.elementBytes(getState()));
+  moveSlots(*this, getStates() * getKeyChannels() * getValueChannels(), model);
 }
 
 ElementUse LinearAttentionOp::getElementUse(OpOperand &operand) {

@@ -49,10 +49,7 @@ void ShortConvOp::addCosts(CostModel &model) {
     model.move(tensor);
   if (getBias())
     model.move(getBias());
-  if (!getState())
-    return;
-  const Polynomial rows = model.dim(getFrom() ? getFrom() : getState(), 0);
-  model.move(getNewState(), Polynomial(2 * getReach() * getChannels()) * rows * model.elementBytes(getState()));
+  moveSlots(*this, getReach() * getChannels(), model);
 }
 
 ElementUse ShortConvOp::getElementUse(OpOperand &operand) {

@@ -30,6 +30,14 @@ template <typename Op> mlir::LogicalResult verifySlots(Op op, llvm::ArrayRef<int
   return mlir::success();
 }
 
+/// Each row reads and writes its state, of so many elements, once.
+template <typename Op> void moveSlots(Op op, int64_t elements, CostModel &model) {
+  if (!op.getState())
+    return;
+  const Polynomial rows = model.dim(op.getFrom() ? op.getFrom() : op.getState(), 0);
+  model.move(op.getNewState(), Polynomial(2 * elements) * rows * model.elementBytes(op.getState()));
+}
+
 /// The equations between the dims of rows and states.
 template <typename Op> void relateSlots(Op op, DimRelations &dims) {
   if (!op.getState())

@@ -19,14 +19,12 @@ namespace {
 class Task {
 public:
   Task(ImplicitLocOpBuilder &b, attn::LinearAttentionOp op, Value row, Value state)
-      : op(op), row(row), state(state), group(op.getOutputs() / op.getStates()), begin(offset(b, row)),
-        length(arith::SubIOp::create(b, offset(b, plus(b, row, 1)), begin)) {}
+      : op(op), row(row), state(state), tokens(b, op.getRowBegin(), row), group(op.getOutputs() / op.getStates()) {}
 
   /// The insertions of the results that have a reader: the output's destination, the state's.
   SmallVector<Insertion> emit(ImplicitLocOpBuilder &b, Value outputDest, Value stateDest);
 
 private:
-  Value offset(ImplicitLocOpBuilder &b, Value of) const { return readIndex(b, op.getRowBegin(), of); }
   int64_t keys() { return op.getKeyChannels(); }
   int64_t values() { return op.getValueChannels(); }
   SmallVector<OpFoldResult> extentsOf(ImplicitLocOpBuilder &b, ArrayRef<int64_t> extents) const {
@@ -36,13 +34,6 @@ private:
   Insertion place(ImplicitLocOpBuilder &b, Value slots) {
     return placeOfSlot(b, op, slots, row, {{OpFoldResult(state), OpFoldResult(b.getIndexAttr(1))}});
   }
-  /// The head of `tensor` that belongs to the state.
-  Value headOf(ImplicitLocOpBuilder &b, Value tensor) {
-    const int64_t heads = cast<RankedTensorType>(tensor.getType()).getDimSize(1);
-    AffineExpr d0 = b.getAffineDimExpr(0);
-    const bool isRemainder = op.getPairing() == attn::HeadPairing::remainder;
-    return asValue(b, affineOf(b, isRemainder ? d0 % heads : d0.floorDiv(op.getStates() / heads), {state}));
-  }
   Value first(ImplicitLocOpBuilder &b, Value stateDest);
   Value decayed(ImplicitLocOpBuilder &b, Value x, ValueRange byChannel, Value ofHead) const;
   Value changeOf(ImplicitLocOpBuilder &b, Value token, Value matrix, ValueRange byChannel, Value ofHead);
@@ -51,8 +42,8 @@ private:
 
   mutable attn::LinearAttentionOp op; ///< a handle, whose getters are not const
   Value row, state;
+  RowTokens tokens;
   int64_t group; ///< outputs that read a state
-  Value begin, length;
 };
 
 /// The state before the row's first token.
@@ -77,7 +68,7 @@ Value Task::decayed(ImplicitLocOpBuilder &b, Value x, ValueRange byChannel, Valu
 /// What the token adds to each value channel by its key, [value channels].
 Value Task::changeOf(ImplicitLocOpBuilder &b, Value token, Value matrix, ValueRange byChannel, Value ofHead) {
   Value init = emptyOf(b, extentsOf(b, {values()}), b.getF32Type());
-  Value keyHead = headOf(b, op.getKey()), valueHead = headOf(b, op.getValue());
+  Value keyHead = headOf(b, op, op.getKey(), state), valueHead = headOf(b, op, op.getValue(), state);
   if (!op.isDelta())
     return forEach(b, {}, init, [&](ImplicitLocOpBuilder &b, ValueRange) {
       return read(b, op.getValue(), {token, valueHead, at(b, 0)});
@@ -115,7 +106,7 @@ Value Task::advance(ImplicitLocOpBuilder &b, Value token, Value matrix) {
   if (!byChannel.empty())
     inputs.push_back(byChannel.front()), maps.push_back(mapOf(b, 2, {0}));
   maps.push_back(b.getMultiDimIdentityMap(2));
-  Value keyHead = headOf(b, op.getKey());
+  Value keyHead = headOf(b, op, op.getKey(), state);
   return generic(b, inputs, matrix, maps, {Loop::Parallel, Loop::Parallel},
                  [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
                    Value key = read(b, op.getKey(), {token, keyHead, at(b, 0)});
@@ -127,7 +118,7 @@ Value Task::advance(ImplicitLocOpBuilder &b, Value token, Value matrix) {
 /// The outputs of the token that read the state, [outputs, value channels].
 Value Task::readOut(ImplicitLocOpBuilder &b, Value token, Value matrix) {
   const SmallVector<OpFoldResult> extents = extentsOf(b, {group, values()});
-  Value queryHead = group == 1 ? headOf(b, op.getQuery()) : Value(); // else each output has its own
+  Value queryHead = group == 1 ? headOf(b, op, op.getQuery(), state) : Value(); // else each output has its own
   Value firstOutput = arith::MulIOp::create(b, state, index(b, group));
   Value sums = generic(b, {matrix}, filled(b, 0, emptyOf(b, extents, b.getF32Type())),
                        {mapOf(b, 3, {1, 2}), mapOf(b, 3, {0, 2})}, {Loop::Parallel, Loop::Reduction, Loop::Parallel},
@@ -145,13 +136,14 @@ Value Task::readOut(ImplicitLocOpBuilder &b, Value token, Value matrix) {
 
 SmallVector<Insertion> Task::emit(ImplicitLocOpBuilder &b, Value outputDest, Value stateDest) {
   Value firstOutput = arith::MulIOp::create(b, state, index(b, group));
-  Insertion output{
-      {}, {begin, firstOutput, b.getIndexAttr(0)}, {length, b.getIndexAttr(group), b.getIndexAttr(values())}};
+  Insertion output{{},
+                   {tokens.begin, firstOutput, b.getIndexAttr(0)},
+                   {tokens.length, b.getIndexAttr(group), b.getIndexAttr(values())}};
   SmallVector<Value> carried{first(b, stateDest)};
   if (outputDest)
     carried.push_back(slice(b, outputDest, output.offsets, output.sizes));
-  carried = loop(b, index(b, 0), length, 1, carried, [&](ImplicitLocOpBuilder &b, Value i, ValueRange before) {
-    Value token = arith::AddIOp::create(b, begin, i);
+  carried = loop(b, index(b, 0), tokens.length, 1, carried, [&](ImplicitLocOpBuilder &b, Value i, ValueRange before) {
+    Value token = arith::AddIOp::create(b, tokens.begin, i);
     SmallVector<Value> after{advance(b, token, before[0])};
     if (outputDest)
       after.push_back(insert(b, readOut(b, token, after[0]), before[1], {i, b.getIndexAttr(0), b.getIndexAttr(0)},
@@ -176,7 +168,7 @@ struct DecomposeLinearAttention : OpRewritePattern<attn::LinearAttentionOp> {
   LogicalResult matchAndRewrite(attn::LinearAttentionOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     forgetExtents(rewriter, op, op.getQuery());
-    const bool hasOutput = !op.getOutput().use_empty(), leavesState = op.getNewState() && !op.getNewState().use_empty();
+    const bool hasOutput = isUsed(op.getOutput()), leavesState = isUsed(op.getNewState());
     SmallVector<Value> dests;
     if (hasOutput) { // tokens of no row have the output 0
       OpFoldResult extents[] = {extent(b, op.getQuery(), 0), b.getIndexAttr(op.getOutputs()),
@@ -194,11 +186,7 @@ struct DecomposeLinearAttention : OpRewritePattern<attn::LinearAttentionOp> {
                         .emit(b, hasOutput ? outs.front() : Value(), leavesState ? outs.back() : Value());
                   });
     }
-    if (hasOutput)
-      rewriter.replaceAllUsesWith(op.getOutput(), made.front());
-    if (leavesState)
-      rewriter.replaceAllUsesWith(op.getNewState(), made.back());
-    rewriter.eraseOp(op);
+    replaceUsed(rewriter, op, made);
     return success();
   }
 };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 #include "lib/Conversion/AttnToLinalg/Patterns.h"
+#include "lib/Conversion/Slots.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -64,8 +65,7 @@ struct DecomposeRecurrence : OpRewritePattern<attn::RecurrenceOp> {
     for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
       if (auto dim = dyn_cast<tensor::DimOp>(user); dim && dim.getConstantIndex() == 0)
         rewriter.replaceOp(dim, asValue(b, dim.getSource() == op.getOutput() ? tokens : rows));
-    SmallVector<OpResult> kept(
-        llvm::make_filter_range(op->getResults(), [](Value result) { return !result.use_empty(); }));
+    SmallVector<OpResult> kept(llvm::make_filter_range(op->getResults(), isUsed));
     SmallVector<Value> dests;
     for (OpResult result : kept)
       dests.push_back(result == op.getOutput() // tokens of no row have the output 0
@@ -76,9 +76,7 @@ struct DecomposeRecurrence : OpRewritePattern<attn::RecurrenceOp> {
       made = grid(b, {rows}, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange outs) {
         return rowTask(b, op, ids[0], kept, outs);
       });
-    for (auto [result, value] : llvm::zip_equal(kept, made))
-      rewriter.replaceAllUsesWith(result, value);
-    rewriter.eraseOp(op);
+    replaceUsed(rewriter, op, made);
     return success();
   }
 

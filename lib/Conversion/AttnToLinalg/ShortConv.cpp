@@ -17,21 +17,19 @@ namespace {
 /// The tokens of a row, and those ahead of them.
 struct Row {
   attn::ShortConvOp op;
-  Value begin, length, state; ///< the state is [tokens, channels]; null: zeros
+  RowTokens tokens;
+  Value state = {}; ///< [tokens, channels]; null: zeros
 
-  Row(ImplicitLocOpBuilder &b, attn::ShortConvOp op, Value number) : op(op) {
-    begin = readIndex(b, op.getRowBegin(), number);
-    length = arith::SubIOp::create(b, readIndex(b, op.getRowBegin(), plus(b, number, 1)), begin);
-  }
+  Row(ImplicitLocOpBuilder &b, attn::ShortConvOp op, Value number) : op(op), tokens(b, op.getRowBegin(), number) {}
 
   /// The input of a channel at `token`, counted from the first token of the state. Elements of a tensor are read within
   /// its bounds, whichever is taken.
   Value input(ImplicitLocOpBuilder &b, Value token, Value channel) {
     Value reach = index(b, op.getReach()), own = arith::SubIOp::create(b, token, reach), zero = index(b, 0);
     Value isOwn = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, own, zero);
-    Value place = arith::AddIOp::create(b, begin, arith::MaxSIOp::create(b, own, zero));
-    Value tokens = asValue(b, extent(b, op.getInput(), 0));
-    Value given = read(b, op.getInput(), {within(b, place, tokens), channel});
+    Value place = arith::AddIOp::create(b, tokens.begin, arith::MaxSIOp::create(b, own, zero));
+    Value all = asValue(b, extent(b, op.getInput(), 0));
+    Value given = read(b, op.getInput(), {within(b, place, all), channel});
     Value before =
         state ? read(b, state, {arith::MinSIOp::create(b, token, index(b, op.getReach() - 1)), channel}) : number(b, 0);
     return arith::SelectOp::create(b, isOwn, given, before);
@@ -58,7 +56,7 @@ struct DecomposeShortConv : OpRewritePattern<attn::ShortConvOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     const OpFoldResult zero = b.getIndexAttr(0), channels = b.getIndexAttr(op.getChannels());
     forgetExtents(rewriter, op, op.getInput());
-    const bool hasOutput = !op.getOutput().use_empty(), leavesState = op.getNewState() && !op.getNewState().use_empty();
+    const bool hasOutput = isUsed(op.getOutput()), leavesState = isUsed(op.getNewState());
     SmallVector<Value> dests;
     if (hasOutput) // tokens of no row have the output 0
       dests.push_back(filled(b, 0, emptyFor(b, op.getOutput(), {extent(b, op.getInput(), 0), channels})));
@@ -73,7 +71,7 @@ struct DecomposeShortConv : OpRewritePattern<attn::ShortConvOp> {
       }
       SmallVector<Insertion> insertions;
       if (hasOutput) {
-        Insertion at{{}, {row.begin, zero}, {row.length, channels}};
+        Insertion at{{}, {row.tokens.begin, zero}, {row.tokens.length, channels}};
         at.tile = forEach(b, {}, slice(b, outs[0], at.offsets, at.sizes), [&](ImplicitLocOpBuilder &b, ValueRange x) {
           return rounded(b, row.output(b, neutral::at(b, 0), neutral::at(b, 1)), x[0].getType());
         });
@@ -83,7 +81,7 @@ struct DecomposeShortConv : OpRewritePattern<attn::ShortConvOp> {
         Value kept = emptyOf(b, {b.getIndexAttr(op.getReach()), channels}, b.getF32Type());
         insertions.push_back(placeOfSlot(b, op, op.getTo(), ids[0], {}));
         insertions.back().tile = forEach(b, {}, kept, [&](ImplicitLocOpBuilder &b, ValueRange) {
-          return row.input(b, arith::AddIOp::create(b, row.length, neutral::at(b, 0)), neutral::at(b, 1));
+          return row.input(b, arith::AddIOp::create(b, row.tokens.length, neutral::at(b, 0)), neutral::at(b, 1));
         });
       }
       return insertions;
@@ -93,11 +91,7 @@ struct DecomposeShortConv : OpRewritePattern<attn::ShortConvOp> {
       OpFoldResult rows = Value(arith::SubIOp::create(b, asValue(b, extent(b, op.getRowBegin(), 0)), index(b, 1)));
       made = grid(b, rows, dests, body);
     }
-    if (hasOutput)
-      rewriter.replaceAllUsesWith(op.getOutput(), made.front());
-    if (leavesState)
-      rewriter.replaceAllUsesWith(op.getNewState(), made.back());
-    rewriter.eraseOp(op);
+    replaceUsed(rewriter, op, made);
     return success();
   }
 

@@ -27,7 +27,7 @@ struct SentenceModules {
   std::optional<int64_t> mostTokens = {};
   std::string prompts;        ///< config_sentence_transformers.json's for the weight file, an object; empty: none
   bool includesPrompt = true; ///< the pooling counts the tokens of a prompt
-  std::vector<std::string> notes = {}; ///< findings that need no stop
+  std::vector<std::string> notes = {}; ///< warnings
 };
 
 /// Reads modules.json of a model's directory, and the configurations of the modules that it names; the mean of states

@@ -2,9 +2,10 @@
 //
 // Almazrouei et al. 2023, "The Falcon Series of Open Language Models": queries that share
 // one key, or groups of them; attention and feed-forward side by side or in turn; rotary
-// embedding or linear biases (ALiBi), which are scaled as scores are. The first files were
-// of the types RefinedWebModel and RefinedWeb, with classes RW of their own; those that
-// have n_head_kv (of 40B parameters) are what new_decoder_architecture is called since.
+// embedding or linear biases (ALiBi), which are scaled as scores are. The first files
+// have the types RefinedWebModel and RefinedWeb, and classes named RW. Where they have
+// n_head_kv (the model of 40B parameters), the layers are those of what was later called
+// new_decoder_architecture.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"

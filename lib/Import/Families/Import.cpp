@@ -33,7 +33,7 @@ constexpr Family families[] = {
 #undef RAPT_DECODER
 };
 
-/// Names that files of models had before transformers had the family.
+/// What config.json called a family before transformers knew it.
 constexpr struct {
   std::string_view modelType, family;
 } oldNames[] = {{"RefinedWeb", "falcon"}, {"RefinedWebModel", "falcon"}, {"mixformer-sequential", "phi"}};

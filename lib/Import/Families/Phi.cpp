@@ -2,8 +2,8 @@
 //
 // Li et al. 2023, "Textbooks Are All You Need II: phi-1.5 technical report": attention
 // and feed-forward of one layer norm side by side, and rotation of a part of each head.
-// Its first files are of the type mixformer-sequential: the embedding, the layers and the
-// head are modules of one sequence, by whose places tensors are named.
+// Its first files have the type mixformer-sequential: the embedding, the layers and the
+// head are one sequence of modules, and a tensor's name has its module's place there.
 //
 // Abdin et al. 2024, "Phi-3 Technical Report": the llama family's layers, with queries,
 // keys and values in one tensor, and gate and up in one.
@@ -15,7 +15,7 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-/// The modules of a layer, which other models of the type may replace.
+/// Checks the kinds of modules: models of the type may have others.
 static void checkArchitecture(huggingface::ConfigReader &config) {
   config.getEnum("embd_layer", {"default"}, "default");
   std::optional<huggingface::ConfigReader> layer = config.open("architecture");

@@ -223,7 +223,7 @@ struct StackSpec {
   ResidualSpec residual;
   bool isConv1D = false; ///< weights of layers are [in, out]
   std::string layer = "layers.{layer}.";
-  int64_t firstLayer = 0; ///< the number of the first one in names; others than 0 have layers of one kind
+  int64_t firstLayer = 0; ///< the number in the name of the first one; unless it is 0, all layers are of one kind
 
   bool hasExperts(int64_t layer) const { return experts && (experts->ofLayer.empty() || experts->ofLayer[layer]); }
 };

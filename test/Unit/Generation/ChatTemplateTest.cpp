@@ -337,7 +337,7 @@ TEST(ChatTemplate, HasManyArguments) {
             std::string::npos);
 }
 
-/// Pairs of elements count that are told apart by their tags alone, before any text is compared.
+/// Comparing two lists takes a step for each pair of elements, even where an element is a number.
 TEST(ChatTemplate, CountsElementsThatDiffer) {
   const std::string lists = "{% set a = range(5000)|list %}{% set b = range(5000)|list %}";
   for (const char *walk : {"a == b", "a < b", "[a] == [b]"}) {

@@ -32,9 +32,6 @@ namespace {
 
 using Values = SmallVector<Value>;
 
-/// Rows of a task that fills outputs of tokens of no sequence.
-constexpr int64_t kRestRows = 64;
-
 Value times(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::MulFOp::create(b, x, y); }
 Value sum(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::AddFOp::create(b, x, y); }
 Value zeros(ImplicitLocOpBuilder &b) {
@@ -73,20 +70,21 @@ class Task {
 public:
   Task(ImplicitLocOpBuilder &b, attn::LinearAttentionOp op, attn_cpu::LinearAttentionScheduleAttr schedule, Value row,
        Value state)
-      : op(op), schedule(schedule), row(row), state(state), group(op.getOutputs() / op.getStates()),
-        panels(schedule.getColumns() / kPanel), slices(op.getValueChannels() / schedule.getColumns()) {
-    begin = readIndex(b, op.getRowBegin(), row);
-    length = arith::SubIOp::create(b, readIndex(b, op.getRowBegin(), plus(b, row, 1)), begin);
+      : op(op), schedule(schedule), row(row), state(state), tokens(b, op.getRowBegin(), row),
+        group(op.getOutputs() / op.getStates()), panels(schedule.getColumns() / kPanel),
+        slices(op.getValueChannels() / schedule.getColumns()) {
     firstOutput = arith::MulIOp::create(b, state, index(b, group));
-    keyHead = headOf(b, op.getKey());
-    valueHead = headOf(b, op.getValue());
+    keyHead = headOf(b, op, op.getKey(), state);
+    valueHead = headOf(b, op, op.getValue(), state);
     for (int64_t i = 0; i < group; ++i) // outputs that share a state have a query each
-      queryHeads.push_back(group == 1 ? headOf(b, op.getQuery()) : plus(b, firstOutput, i));
+      queryHeads.push_back(group == 1 ? headOf(b, op, op.getQuery(), state) : plus(b, firstOutput, i));
   }
 
   /// Where the task's part of the output is, and of the states of the slots.
   Insertion outputPlace(ImplicitLocOpBuilder &b) const {
-    return {{}, {begin, firstOutput, b.getIndexAttr(0)}, {length, b.getIndexAttr(group), b.getIndexAttr(values())}};
+    return {{},
+            {tokens.begin, firstOutput, b.getIndexAttr(0)},
+            {tokens.length, b.getIndexAttr(group), b.getIndexAttr(values())}};
   }
   Insertion statePlace(ImplicitLocOpBuilder &b, Value slots) const {
     return placeOfSlot(b, op, slots, row, {{OpFoldResult(state), OpFoldResult(b.getIndexAttr(1))}});
@@ -102,18 +100,12 @@ public:
   /// The states of all slots and the outputs behind the only token of the row.
   Values overToken(ImplicitLocOpBuilder &b, ValueRange carried) const;
   Value hasOneToken(ImplicitLocOpBuilder &b) const {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, length, index(b, 1));
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, tokens.length, index(b, 1));
   }
 
 private:
   int64_t keys() const { return op.getKeyChannels(); }
   int64_t values() const { return op.getValueChannels(); }
-  Value headOf(ImplicitLocOpBuilder &b, Value tensor) {
-    const int64_t heads = cast<RankedTensorType>(tensor.getType()).getDimSize(1);
-    AffineExpr d0 = b.getAffineDimExpr(0);
-    const bool isRemainder = op.getPairing() == attn::HeadPairing::remainder;
-    return asValue(b, affineOf(b, isRemainder ? d0 % heads : d0.floorDiv(op.getStates() / heads), {state}));
-  }
   bool decaysByChannel() const { return op.getDecay() && op.decaysByChannel(); }
   /// Goes on over the panels of all slices: `body` gets where one is in the slices and in a row of all value channels.
   Value
@@ -124,10 +116,11 @@ private:
   mutable attn::LinearAttentionOp op; ///< a handle, whose getters are not const
   attn_cpu::LinearAttentionScheduleAttr schedule;
   Value row, state;
+  RowTokens tokens;
   int64_t group;  ///< outputs that read a state
   int64_t panels; ///< of a row of a slice
   int64_t slices;
-  Value begin, length, firstOutput, keyHead, valueHead;
+  Value firstOutput, keyHead, valueHead;
   Values queryHeads;
 };
 
@@ -407,7 +400,7 @@ Values Task::overChunk(ImplicitLocOpBuilder &b, Value from, Value to, int64_t co
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   auto tokensFrom = [&](ImplicitLocOpBuilder &b, Value i) {
     Value number = asValue(b, affineOf(b, (d0 - d1).floorDiv(count), {OpFoldResult(i), OpFoldResult(from)}));
-    return Tokens(b, *this, arith::AddIOp::create(b, begin, i), count, number);
+    return Tokens(b, *this, arith::AddIOp::create(b, tokens.begin, i), count, number);
   };
   const Values scratch =
       loop(b, from, to, count, Tokens::scratchFor(b, *this, count, schedule.getChunk() / count),
@@ -426,7 +419,7 @@ Values Task::overChunk(ImplicitLocOpBuilder &b, Value from, Value to, int64_t co
 
 Values Task::overToken(ImplicitLocOpBuilder &b, ValueRange carried) const {
   const int64_t columns = schedule.getSingle();
-  const Tokens prototype(b, *this, begin, 1, index(b, 0));
+  const Tokens prototype(b, *this, tokens.begin, 1, index(b, 0));
   const Values scratch = prototype.prepare(b, Tokens::scratchFor(b, *this, 1, 1));
   auto ahead = [&](Value slots) {
     Values indices{slots ? readIndex(b, slots, row) : row};
@@ -456,10 +449,10 @@ std::pair<Value, Value> Task::overTokens(ImplicitLocOpBuilder &b, Value matrix, 
   };
   const int64_t most = schedule.getTokens();
   AffineExpr d0 = b.getAffineDimExpr(0);
-  Value whole = asValue(b, affineOf(b, d0 - d0 % most, {OpFoldResult(length)}));
+  Value whole = asValue(b, affineOf(b, d0 - d0 % most, {OpFoldResult(tokens.length)}));
   if (most > 1)
     over(index(b, 0), whole, most);
-  over(most > 1 ? whole : index(b, 0), length, 1);
+  over(most > 1 ? whole : index(b, 0), tokens.length, 1);
   return {carried[0], output ? carried[1] : Value()};
 }
 
@@ -481,7 +474,7 @@ struct TileLinearAttention : OpRewritePattern<attn::LinearAttentionOp> {
     const auto schedule = attn::scheduleOf<attn_cpu::LinearAttentionScheduleAttr>(op);
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     // A result without users has no destination.
-    const bool hasOutput = !op.getOutput().use_empty(), leavesState = op.getNewState() && !op.getNewState().use_empty();
+    const bool hasOutput = isUsed(op.getOutput()), leavesState = isUsed(op.getNewState());
     Values dests;
     if (hasOutput) {
       OpFoldResult extents[] = {extent(b, op.getQuery(), 0), b.getIndexAttr(op.getOutputs()),
@@ -538,11 +531,7 @@ struct TileLinearAttention : OpRewritePattern<attn::LinearAttentionOp> {
       return insertions;
     };
     Values results = dests.empty() ? Values() : grid(b, {rows, states}, dests, body);
-    if (hasOutput)
-      rewriter.replaceAllUsesWith(op.getOutput(), results.front());
-    if (leavesState)
-      rewriter.replaceAllUsesWith(op.getNewState(), results.back());
-    rewriter.eraseOp(op);
+    replaceUsed(rewriter, op, results);
     return success();
   }
 };

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Conversion/Slots.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Schedule/Kernel.h"
 #include "lib/Target/CPU/Tile/Rows.h"
@@ -289,7 +290,7 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
     OpFoldResult tokens = extent(b, op.getGates(), 0), rows = affineOf(b, d0 - 1, {extent(b, op.getRowBegin(), 0)});
     // A result without users has no destination.
     Values used, dests;
-    llvm::append_range(used, llvm::make_filter_range(op->getResults(), [](Value v) { return !v.use_empty(); }));
+    llvm::append_range(used, llvm::make_filter_range(op->getResults(), isUsed));
     for (Value result : used)
       dests.push_back(destination(b, cast<OpResult>(result), {result == op.getOutput() ? tokens : rows, width}));
     // At least one task, as tokens of no sequence are 0.
@@ -321,9 +322,7 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
         insertion.tile = slice;
       return insertions;
     });
-    for (auto [result, value] : llvm::zip_equal(used, results))
-      rewriter.replaceAllUsesWith(result, value);
-    rewriter.eraseOp(op);
+    replaceUsed(rewriter, op, results);
     return success();
   }
 };

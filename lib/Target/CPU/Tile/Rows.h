@@ -27,6 +27,9 @@ bool coverAllRows(Value begin);
 /// The first row behind the last packed sequence.
 Value restOf(ImplicitLocOpBuilder &b, Value begin);
 
+/// Rows of a task of fillRest, where it is of an op whose own tasks have no number of rows.
+inline constexpr int64_t kRestRows = 64;
+
 /// Fills the rows behind the last packed sequence, along dim `dim` of `dest`, with zeros or `element`. Tasks have
 /// `each` rows.
 Value fillRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, int64_t each, Value dest, Value element = {});

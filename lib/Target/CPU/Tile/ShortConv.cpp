@@ -20,8 +20,6 @@ using Values = SmallVector<Value>;
 
 /// Panels of a task's slice: rows of its inputs are whole cache lines.
 constexpr int64_t kTaskPanels = 4;
-/// Rows of a task that fills outputs of tokens of no sequence.
-constexpr int64_t kRestRows = 64;
 /// The most inputs that are carried, in registers or on the stack.
 constexpr int64_t kMostReach = 16;
 
@@ -37,12 +35,13 @@ std::string whyNotTiled(attn::ShortConvOp op) {
 /// 32 channels of a sequence.
 struct Panel {
   attn::ShortConvOp op;
-  Value begin, length, column;
+  RowTokens tokens;
+  Value column;
   Values weights;
   Value bias;
 
-  Panel(ImplicitLocOpBuilder &b, attn::ShortConvOp op, Value begin, Value length, Value column)
-      : op(op), begin(begin), length(length), column(column) {
+  Panel(ImplicitLocOpBuilder &b, attn::ShortConvOp op, RowTokens tokens, Value column)
+      : op(op), tokens(tokens), column(column) {
     for (int64_t tap = 0; tap < op.getTaps(); ++tap)
       weights.push_back(readPanel(b, op.getWeight(), {index(b, tap), column}));
     if (op.getBias())
@@ -65,9 +64,9 @@ struct Panel {
     const size_t reach = carried.size();
     if (dest)
       carried.push_back(dest);
-    carried = loop(b, index(b, 0), length, 1, carried, [&](ImplicitLocOpBuilder &b, Value i, ValueRange before) {
+    carried = loop(b, index(b, 0), tokens.length, 1, carried, [&](ImplicitLocOpBuilder &b, Value i, ValueRange before) {
       Values inputs(before.take_front(reach));
-      inputs.push_back(readPanel(b, op.getInput(), {arith::AddIOp::create(b, begin, i), column}));
+      inputs.push_back(readPanel(b, op.getInput(), {arith::AddIOp::create(b, tokens.begin, i), column}));
       Values after(ArrayRef(inputs).drop_front());
       if (dest)
         after.push_back(writePanel(b, output(b, inputs), before.back(), {i, place}));
@@ -86,7 +85,7 @@ struct TileShortConv : OpRewritePattern<attn::ShortConvOp> {
     if (std::string reason = whyNotTiled(op); !reason.empty())
       return rewriter.notifyMatchFailure(op, reason);
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    const bool hasOutput = !op.getOutput().use_empty(), leavesState = op.getNewState() && !op.getNewState().use_empty();
+    const bool hasOutput = isUsed(op.getOutput()), leavesState = isUsed(op.getNewState());
     int64_t panels = op.getChannels() / kPanel, each = kTaskPanels;
     while (panels % each != 0)
       each /= 2;
@@ -104,11 +103,7 @@ struct TileShortConv : OpRewritePattern<attn::ShortConvOp> {
                   leavesState ? out.back() : Value());
     };
     Values results = dests.empty() ? Values() : grid(b, {rows, b.getIndexAttr(panels / each)}, dests, body);
-    if (hasOutput)
-      rewriter.replaceAllUsesWith(op.getOutput(), results.front());
-    if (leavesState)
-      rewriter.replaceAllUsesWith(op.getNewState(), results.back());
-    rewriter.eraseOp(op);
+    replaceUsed(rewriter, op, results);
     return success();
   }
 
@@ -116,9 +111,9 @@ struct TileShortConv : OpRewritePattern<attn::ShortConvOp> {
                                      int64_t columns, Value outputs, Value states) {
     const int64_t reach = op.getReach();
     const OpFoldResult zero = b.getIndexAttr(0), width = b.getIndexAttr(columns), depth = b.getIndexAttr(reach);
-    Value begin = readIndex(b, op.getRowBegin(), row), first = arith::MulIOp::create(b, slice, index(b, columns));
-    Value length = arith::SubIOp::create(b, readIndex(b, op.getRowBegin(), plus(b, row, 1)), begin);
-    Insertion at{{}, {begin, first}, {length, width}}, to;
+    const RowTokens tokens(b, op.getRowBegin(), row);
+    Value first = arith::MulIOp::create(b, slice, index(b, columns));
+    Insertion at{{}, {tokens.begin, first}, {tokens.length, width}}, to;
     Value before, output, after;
     if (op.getState()) { // read where it is written: no row writes what another one reads
       const std::pair<OpFoldResult, OpFoldResult> inner[] = {{zero, depth}, {OpFoldResult(first), width}};
@@ -132,7 +127,7 @@ struct TileShortConv : OpRewritePattern<attn::ShortConvOp> {
       after = tensor::EmptyOp::create(b, ArrayRef<int64_t>{reach, columns}, b.getF32Type());
     for (int64_t i = 0; i < columns; i += kPanel) {
       Value place = index(b, i);
-      Panel panel(b, op, begin, length, plus(b, first, i));
+      Panel panel(b, op, tokens, plus(b, first, i));
       Values carried;
       for (int64_t token = 0; token < reach; ++token)
         carried.push_back(before ? readPanel(b, before, {index(b, token), place}) : splat(b, zeroOf(b)));
