@@ -84,14 +84,27 @@ Expected<std::vector<int64_t>> importing::readEndTokens(MLIRContext &context, hu
 static SequenceFacts sequenceFactsOf(MLIRContext &context, const ModelFacts &facts,
                                      const std::array<int64_t, 2> &cacheChannels, const ImportOptions &options,
                                      const WindowedLayers &windowed, const DecoderExtras &extra) {
-  SequenceFacts all{.parts = part::Always | part::Paged, .positions = facts.positions};
-  const bool hasTwoCaches = windowed.count > 0 && windowed.count < facts.layers;
+  SequenceFacts all{.positions = facts.positions};
+  const StateLayers &states = extra.states;
+  const int64_t cached = facts.layers - states.count;
+  const bool hasTwoCaches = windowed.count > 0 && windowed.count < cached;
   Type f32 = Float32Type::get(&context);
   const attn::KVPart keys{cacheChannels[0], f32}, values{cacheChannels[1], f32};
   auto cacheOf = [&](int64_t layers) -> Type {
     return attn::KVCacheType::get(&context, attn::KVSegment{layers, facts.kvHeads, keys, values}, options.cacheBlock);
   };
-  all.buffers[EntryRole::Cache].layout = cacheOf(facts.layers - (hasTwoCaches ? windowed.count : 0));
+  if (cached) {
+    all.parts |= part::Paged;
+    all.buffers[EntryRole::Cache].layout = cacheOf(cached - (hasTwoCaches ? windowed.count : 0));
+  }
+  if (!states.matrices.empty()) {
+    all.parts |= part::Recurrent;
+    all.buffers[EntryRole::State].numbers = states.matrices;
+  }
+  if (!states.inputs.empty()) {
+    all.parts |= part::Convolved;
+    all.buffers[EntryRole::ConvState].numbers = states.inputs;
+  }
   all.buffers[EntryRole::Logits].numbers = {facts.vocabulary};
   if (hasTwoCaches) {
     all.parts |= part::Windowed;
@@ -124,15 +137,24 @@ DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, cons
                               module.builder().getI64IntegerAttr(windowed.window));
 }
 
-SmallVector<Value> DecoderModule::caches() {
-  SmallVector<Value> all{argument(EntryRole::Cache)};
-  if (Value windowed = argument(EntryRole::WindowCache))
-    all.push_back(windowed);
-  return all;
+SmallVector<Value> DecoderModule::present(std::initializer_list<EntryRole> roles) const {
+  SmallVector<Value> found;
+  for (EntryRole role : roles)
+    if (Value value = argument(role))
+      found.push_back(value);
+  return found;
 }
 
-void DecoderModule::endStep(ValueRange caches, Value logits) {
-  entries.end({{EntryRole::Cache, caches.front()},
-               {EntryRole::Logits, logits},
-               {EntryRole::WindowCache, caches.size() > 1 ? caches.back() : Value()}});
+void DecoderModule::endStep(ValueRange caches, Value logits, ValueRange states) {
+  std::map<EntryRole, Value> results{{EntryRole::Logits, logits}};
+  auto give = [&](std::initializer_list<EntryRole> roles, ValueRange values) {
+    for (EntryRole role : roles)
+      if (argument(role) && !values.empty()) {
+        results[role] = values.front();
+        values = values.drop_front();
+      }
+  };
+  give({EntryRole::Cache, EntryRole::WindowCache}, caches);
+  give({EntryRole::State, EntryRole::ConvState}, states);
+  entries.end(results);
 }

@@ -44,17 +44,30 @@ struct WindowedLayers {
   int64_t count = 0, window = 0;
 };
 
+/// Layers that keep states of a sequence in place of keys and values.
+struct StateLayers {
+  int64_t count = 0; ///< of the model's layers, the others have keys and values
+  /// Extents of a sequence's `state`: [layers, heads, key channels, value channels] of linear attention. Empty: the
+  /// step has none.
+  llvm::SmallVector<int64_t> matrices;
+  /// Those of its `conv_state`, [layers, reach, channels]: the last inputs of short convolutions. Empty: none.
+  llvm::SmallVector<int64_t> inputs;
+};
+
 /// What not every decoder's step has.
 struct DecoderExtras {
   /// Tokens of the longest text that has the rotary embedding of short ones; 0 where all texts have the same.
   int64_t longestShortText = 0;
   bool readsImages = false;    ///< tokens may stand for vectors of images
   std::vector<DimBounds> dims; ///< of further entries
+  StateLayers states = {};
 };
 
 /// A decoder's module under construction: attn.model, dims, parameters and the entry
 /// `step(cache, tokens, row_begin, past, block_table, want, ...) -> (cache, logits)`; see docs/Semantics.md. Where
 /// only some layers have a window, these have a cache and a table of their own, `window_cache` and `window_table`.
+/// Where layers keep states, `state`, `conv_state` or both are there, with `state_slot` and `state_target`; a model of
+/// such layers alone has no cache, past and block_table.
 class DecoderModule {
 public:
   /// Declares everything up to the body of the entry. `cacheChannels` are those of a key and a value. The parameters
@@ -66,16 +79,22 @@ public:
   Scope scope() { return module.scope(); }
   /// For further entries, once the step has ended.
   ModelModule &getModule() { return module; }
-  /// The cache, and that of layers with a window where they have their own.
-  llvm::SmallVector<mlir::Value> caches();
+  /// The cache, and that of layers with a window where they have their own; none where no layer has keys and values.
+  llvm::SmallVector<mlir::Value> caches() const { return present({EntryRole::Cache, EntryRole::WindowCache}); }
+  /// `state`, then `conv_state`: those that the step has.
+  llvm::SmallVector<mlir::Value> states() const { return present({EntryRole::State, EntryRole::ConvState}); }
   Rows rows() const { return entries.rows(); }
   mlir::Value argument(EntryRole role) const { return entries.argument(role); }
   std::optional<AdapterRows> adapters() const { return entries.adapters(); }
 
-  void endStep(mlir::ValueRange caches, mlir::Value logits);
+  /// Ends it with the new values of `caches()` and `states()`.
+  void endStep(mlir::ValueRange caches, mlir::Value logits, mlir::ValueRange states = {});
   mlir::OwningOpRef<mlir::ModuleOp> take() { return module.take(); }
 
 private:
+  /// The arguments of these roles that the step has.
+  llvm::SmallVector<mlir::Value> present(std::initializer_list<EntryRole> roles) const;
+
   ModelModule module;
   SequenceEntries entries;
 };

@@ -32,7 +32,8 @@ TEST(EntryRoles, ShapesAreRead) {
 
 TEST(EntryRoles, CachesAndStatesAreKept) {
   EXPECT_TRUE(isCacheName("cache") && isCacheName("window_cache"));
-  EXPECT_TRUE(findKept("state") && !isCacheName("state"));
+  for (const char *state : {"state", "conv_state"})
+    EXPECT_TRUE(findKept(state) && !isCacheName(state)) << state;
   EXPECT_FALSE(findKept("tokens") || isCacheName("tokens"));
 }
 
