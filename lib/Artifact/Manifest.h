@@ -43,6 +43,7 @@ struct Manifest {
     std::vector<Segment> segments = {};
   };
   std::optional<Cache> cache, windowCache; ///< the second of layers with a window, where others have none
+  int64_t stateBytes = 0;                  ///< of a sequence's states; the entries have their shapes
   std::vector<Parameter> parameters;
   json::Array entries; ///< as the compiler describes them: name, dims, buffers
   /// Where variants differ in their dispatches: for each of them the ops of each entry's dispatches, which entries have

@@ -2,6 +2,7 @@
 #include "lib/Driver/Describe.h"
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/Attn/CacheWindow.h"
+#include "dialect/Attn/Entries.h"
 #include "dialect/Attn/EntryDescription.h"
 #include "dialect/Attn/Facts.h"
 #include "lib/Driver/CachePages.h"
@@ -134,6 +135,27 @@ CacheBuffer cacheOf(Operation *entry, StringRef wanted) {
   return {};
 }
 
+/// Bytes of the states of a sequence, at any stage.
+int64_t stateBytesOf(Operation *entry) {
+  int64_t bytes = 0;
+  auto add = [&](ShapedType type) {
+    int64_t numbers = 1;
+    for (int64_t extent : type.getShape())
+      numbers *= ShapedType::isDynamic(extent) ? 1 : extent; // of a slot
+    bytes += numbers * int64_t(sizeof(float));
+  };
+  if (auto buffers = entry->getAttrOfType<ArrayAttr>(attn::AttnDialect::buffersAttr)) {
+    for (auto buffer : buffers.getAsRange<DictionaryAttr>())
+      if (cast<StringAttr>(buffer.get("kind")).getValue() == "cache" && !isCache(buffer))
+        add(cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue()));
+  } else if (auto function = dyn_cast<FunctionOpInterface>(entry)) {
+    for (EntryRole role : {EntryRole::State, EntryRole::ConvState})
+      if (const std::optional<unsigned> argument = attn::findArgument(function, role))
+        add(cast<ShapedType>(function.getArgumentTypes()[*argument]));
+  }
+  return bytes;
+}
+
 /// A cache of a type, whose blocks have so many bytes. Its layout's name tells what differs between layers, or keys and
 /// values, so that a sequence's saved state fits no other.
 artifact::Manifest::Cache describeCache(attn::KVCacheType type, StringRef order, int64_t blockBytes,
@@ -232,6 +254,7 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
   manifest.maxPositions = manifest.model->positions;
   for (Operation &op : *module.getBody())
     if (op.hasAttr(attn::AttnDialect::entryAttr)) {
+      manifest.stateBytes = std::max(manifest.stateBytes, stateBytesOf(&op));
       for (auto [name, described] : {std::pair(nameOf(EntryRole::Cache), &manifest.cache),
                                      {nameOf(EntryRole::WindowCache), &manifest.windowCache}}) {
         const auto [memory, type, window] = cacheOf(&op, name);

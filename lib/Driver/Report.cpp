@@ -76,7 +76,9 @@ std::string limitsLine(const artifact::Manifest &m) {
     line += grouped(m.maxPositions) + " positions, ";
   line += m.maxTokens ? grouped(m.maxTokens) + " tokens and " + grouped(m.maxRows) + " sequences per step"
                       : grouped(m.maxRows) + rows;
-  return m.cache ? line + "; cache: " + cacheCost(costOf(m)) + " (" + cacheTypes(*m.cache) + ")" : line;
+  if (m.cache)
+    line += "; cache: " + cacheCost(costOf(m)) + " (" + cacheTypes(*m.cache) + ")";
+  return line + stateCost(m.stateBytes);
 }
 
 /// The GPUs that the code runs on: "sm_90a, sm_80 or newer".

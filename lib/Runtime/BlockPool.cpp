@@ -11,15 +11,19 @@ static constexpr bool poisons = false;
 static constexpr bool poisons = true;
 #endif
 
-bool BlockPool::allocate(const Allocator &memory, DeviceStream *on, int64_t blocks, int64_t bytes, const char *name) {
-  uint64_t total;
-  if (!multiply(uint64_t(blocks), uint64_t(bytes), total) || !cache.allocate(memory, on, total, name, true) ||
-      !freeBlocks.allocate(memory, blocks) || !uses.allocate(memory, blocks, true) ||
-      !written.allocate(memory, blocks, true))
+bool BlockPool::allocate(const Allocator &memory, DeviceStream *on, int64_t blocks, const SlotBytes &sizes,
+                         const char *name) {
+  bytes = sizes;
+  bool enough = freeBlocks.allocate(memory, blocks) && uses.allocate(memory, blocks, true) &&
+                written.allocate(memory, blocks, true);
+  visit([&](CodeMemory &array, uint64_t size) {
+    uint64_t total;
+    enough = enough && multiply(uint64_t(blocks), size, total) && array.allocate(memory, on, total, name, true);
+  });
+  if (!enough)
     return false;
   stream = on;
   what = name;
-  blockBytes = bytes;
   free = blocks;
   for (int64_t i = 0; i < blocks; ++i) // the lowest is taken first
     freeBlocks[i] = int32_t(blocks - 1 - i);
@@ -31,16 +35,19 @@ bool BlockPool::reserve(const Allocator &memory, int64_t wanted, int64_t most) {
     return true;
   const int64_t before = size(), least = before + wanted - free, after = std::max(least, std::min(2 * before, most));
   BlockPool more;
-  if (after > INT32_MAX || !more.allocate(memory, stream, after, blockBytes, what))
+  if (after > INT32_MAX || !more.allocate(memory, stream, after, bytes, what))
     return false;
-  more.cache.copyFrom(cache, 0, 0, uint64_t(before * blockBytes));
   memcpy(more.uses.data(), uses.data(), size_t(before) * sizeof(int32_t));
   memcpy(more.written.data(), written.data(), size_t(before));
   memcpy(more.freeBlocks.data() + after - before, freeBlocks.data(), size_t(free) * sizeof(int32_t));
   for (int64_t i = 0; i < after - before; ++i)
     more.freeBlocks[i] = int32_t(after - 1 - i);
   free += after - before;
-  cache.swap(more.cache);
+  for (size_t i = 0; i < arrays.size(); ++i)
+    if (bytes[i]) {
+      more.arrays[i].copyFrom(arrays[i], 0, 0, uint64_t(before * bytes[i]));
+      arrays[i].swap(more.arrays[i]);
+    }
   uses.swap(more.uses);
   written.swap(more.written);
   freeBlocks.swap(more.freeBlocks);
@@ -51,7 +58,7 @@ int32_t BlockPool::allocate(bool isFilled) {
   int32_t block = freeBlocks[--free];
   uses[block] = 1;
   if (written[block] && (!isFilled || poisons))
-    cache.clear(offsetOf(block), uint64_t(blockBytes));
+    visit([&](CodeMemory &array, uint64_t size) { array.clear(uint64_t(block) * size, size); });
   written[block] = 1;
   return block;
 }
@@ -61,7 +68,7 @@ void BlockPool::drop(int32_t block) {
     return;
   freeBlocks[free++] = block;
   if (poisons)
-    cache.fill(offsetOf(block), uint64_t(blockBytes), 0xff);
+    visit([&](CodeMemory &array, uint64_t size) { array.fill(uint64_t(block) * size, size, 0xff); });
 }
 
 } // namespace rapt::runtime

@@ -20,7 +20,7 @@ struct Options : rapt_context_options {
 };
 
 rapt_status check(const rapt_context_options &o, const Report &report) {
-  for (int64_t value : {o.cache_tokens, o.max_step_tokens, o.max_step_rows, o.window_slack})
+  for (int64_t value : {o.cache_tokens, o.max_step_tokens, o.max_step_rows, o.window_slack, o.keep_states_every})
     if (value < 0 || value > most)
       return report.fail(RAPT_INVALID, "a context option is %lld, not 0 to %lld", (long long)value, (long long)most);
   if (o.allocator && (!o.allocator->alloc || !o.allocator->free))
@@ -47,8 +47,9 @@ rapt_status Options::read(const rapt_context_options *given, const Report &repor
 
 rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const Entry &entry, bool hasSource,
                          Limits &l, const Report &report) {
-  const bool keepsTokens = entry.has(Role::BlockTable); // a recurrent sequence has a state, and its source's positions
-  l.stateBytes = entry.stateBytes;
+  const bool keepsTokens = entry.has(Role::BlockTable); // without it a sequence has states, and its source's positions
+  l.slotBytes = entry.slotBytes;
+  l.keepEvery = l.stateBytes() ? o.keep_states_every : 0;
   l.block = m.hasCache ? m.cacheBlock : 1;
   l.slack = o.window_slack;
   l.positions = m.maxPositions;
@@ -88,8 +89,9 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const
   return RAPT_OK;
 }
 
-/// The initial number of recurrent states: those of a part's sequences, before and after it.
-int64_t firstSlots(const Limits &l) { return 1 + 2 * l.rows; }
+/// The initial number of slots for states: zeros, and what one sequence has before and behind a step. They may be
+/// large, and how many sequences there will be is not known.
+constexpr int64_t firstSlots = 3;
 
 /// The dims of the largest part of a step or of sources.
 DimValues largestDims(const Entry &entry, const Limits &l) {
@@ -102,7 +104,7 @@ DimValues largestDims(const Entry &entry, const Limits &l) {
   dims[Dim::Table] = l.table;
   dims[Dim::SourceBlocks] = l.sourceTable;
   dims[Dim::Blocks] = dims[Dim::WindowBlocks] = l.blocks;
-  dims[Dim::Slots] = firstSlots(l);
+  dims[Dim::Slots] = firstSlots;
   return dims;
 }
 
@@ -156,7 +158,7 @@ struct Plan {
       status = top.bindTop(module, "top_tokens", report);
     if (!status)
       status = chooseLimits(*module.manifest, options, entry, hasSource, limits, report);
-    if (!status && hasSource && entry.stateBytes != encode.stateBytes)
+    if (!status && hasSource && entry.slotBytes != encode.slotBytes)
       status =
           report.fail(RAPT_UNSUPPORTED, "the entries of %s disagree about the state", module.manifest->name.c_str());
     if (status)
@@ -192,8 +194,8 @@ struct Plan {
                    std::accumulate(std::begin(held), std::end(held), uint64_t(0));
     for (int k = 0; k < module.manifest->cacheCount; ++k)
       memory.other += 9 * uint64_t(firstBlocks(module.manifest->caches[k], limits));
-    if (limits.stateBytes)
-      memory.other += uint64_t(firstSlots(limits)) * uint64_t(limits.stateBytes + 9);
+    if (limits.stateBytes())
+      memory.other += uint64_t(firstSlots) * uint64_t(limits.stateBytes() + 9);
     return RAPT_OK;
   }
 };
@@ -206,7 +208,7 @@ bool allocateCaches(rapt_context &c) {
     cache.window = from.window;
     cache.blockBytes = from.blockBytes;
     cache.most = c.limits.blocks;
-    if (!cache.blocks.allocate(c.memory, c.stream.get(), firstBlocks(from, c.limits), from.blockBytes, "the cache"))
+    if (!cache.blocks.allocate(c.memory, c.stream.get(), firstBlocks(from, c.limits), {from.blockBytes}, "the cache"))
       return false;
   }
   return true;
@@ -220,8 +222,8 @@ rapt_status allocateAll(rapt_context &c, const Plan &plan, const Report &report)
                 c.workspace.allocate(c.memory, c.stream.get(), plan.memory.workspace, "the workspace");
   for (int i = 0; i < roleCount; ++i)
     enough = enough && (!plan.held[i] || c.held[i].allocate(c.memory, plan.held[i]));
-  if (enough && c.isRecurrent()) {
-    enough = c.states.allocate(c.memory, c.stream.get(), firstSlots(l), l.stateBytes, "the states");
+  if (enough && c.hasStates()) {
+    enough = c.states.allocate(c.memory, c.stream.get(), firstSlots, l.slotBytes, "the states");
     if (enough)
       c.states.allocate(); // slot 0
   }

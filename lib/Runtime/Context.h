@@ -9,6 +9,10 @@
 // sequence gives back the blocks that no later query reads. A part of a step gives
 // back those of the step alone; the sequence's of before stay until it succeeds.
 //
+// A sequence's states, of recurrent cells, linear attention and short convolutions, are parts of one slot. A step reads
+// its sequence's slot and writes another one: nobody writes a slot that a sequence has, so that forks share it, and a
+// sequence can keep those of earlier lengths.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Runtime/CallerStruct.h"
@@ -21,6 +25,7 @@
 #include "lib/Runtime/Module.h"
 #include "lib/Runtime/Profile.h"
 #include "rapt/rapt_top.h"
+#include <numeric>
 #include <unistd.h>
 
 namespace rapt::runtime {
@@ -33,8 +38,14 @@ struct Limits {
   int64_t positions, vocabulary;
   int64_t longestSource;    ///< positions of it
   int64_t sourceVocabulary; ///< ids that the encoder reads
-  int64_t stateBytes;       ///< of one sequence's recurrent state
+  SlotBytes slotBytes;      ///< of the parts of a sequence's states
+  int64_t keepEvery;        ///< tokens between the states that a sequence keeps, 0: none
   int64_t slack;            ///< tokens by which a sequence can always be truncated
+
+  /// Bytes of a sequence's states; 0: the model has none.
+  int64_t stateBytes() const { return std::accumulate(slotBytes.begin(), slotBytes.end(), int64_t(0)); }
+  /// How many of Sequence::kept a sequence of `length` tokens has.
+  int64_t keptUntil(int64_t length) const { return keepEvery ? length / keepEvery + 1 : 0; }
 
   /// The most blocks that one chunk of a step takes at a time in layers with a window.
   int64_t blocksOfWindow(int64_t window) const { return ceilDivide(window - 1 + slack + tokens, block) + 1; }
@@ -61,7 +72,9 @@ struct Sequence {
   int64_t sourceLength, sourceBlocks;
   int32_t *sourceTable; ///< [Limits::sourceTable] behind the tables
   int32_t adapter;      ///< 1 + its index in the manifest, 0 for none
-  int32_t state;        ///< slot of the recurrent state, 0 for zeros; nobody writes it, so forks share it
+  int32_t state;        ///< slot of the states, 0 for zeros
+  int32_t *kept;        ///< [keptUntil(positions)] behind the tables: slots after 0, keepEvery, ... tokens, or noState
+  int64_t keptEnd;      ///< entries of it, behind which are a running step's own
   // Where rotary embedding depends on the length of the text:
   int32_t *tokens; ///< [Entry::shortText] behind the tables, as many as the sequence has
   bool isLong;     ///< its keys are those of a long text
@@ -71,11 +84,16 @@ struct Sequence {
   int32_t stateRead, stateNext; ///< slots that the next part reads and writes
 };
 
-/// The blocks that are free, shared, or hold old values. Recurrent states are blocks of a pool of their own.
+inline constexpr int32_t noState = -1; ///< in place of a slot
+
+/// The blocks that are free, shared, or hold old values. A block has a part in each of several arrays: a slot of states
+/// has, a block of a cache is in one.
 class BlockPool {
 public:
-  /// Blocks in the memory of a stream's GPU, or without one in the host's; `what` they are for.
-  bool allocate(const Allocator &memory, DeviceStream *stream, int64_t blocks, int64_t blockBytes, const char *what);
+  /// Blocks in the memory of a stream's GPU, or without one in the host's; `what` they are for. Parts of 0 bytes have
+  /// no array.
+  bool allocate(const Allocator &memory, DeviceStream *stream, int64_t blocks, const SlotBytes &bytes,
+                const char *what);
   /// Grows until `wanted` blocks are free, and then some, but not above `most` for that. False when there is no memory;
   /// nothing changes then.
   bool reserve(const Allocator &memory, int64_t wanted, int64_t most = INT32_MAX);
@@ -87,21 +105,42 @@ public:
   int32_t allocate(bool isFilled = false);
   void share(int32_t block) { ++uses[block]; }
   void drop(int32_t block);
-  void *data() { return cache.data(); }
-  void copy(int32_t to, int32_t from) { cache.copyFrom(cache, offsetOf(to), offsetOf(from), uint64_t(blockBytes)); }
-  void write(int32_t block, const void *from) { cache.write(offsetOf(block), from, uint64_t(blockBytes)); }
+  void *data(size_t part = 0) { return arrays[part].data(); }
+  void copy(int32_t to, int32_t from) {
+    visit([&](CodeMemory &array, uint64_t size) {
+      array.copyFrom(array, uint64_t(to) * size, uint64_t(from) * size, size);
+    });
+  }
+  /// The parts of a block, one after the other.
+  void write(int32_t block, const void *from) {
+    const auto *part = static_cast<const char *>(from);
+    visit([&](CodeMemory &array, uint64_t size) {
+      array.write(uint64_t(block) * size, std::exchange(part, part + size), size);
+    });
+  }
   /// The bytes of a GPU's block are there once the stream has been waited for.
-  void read(void *to, int32_t block) { cache.read(to, offsetOf(block), uint64_t(blockBytes)); }
+  void read(void *to, int32_t block) {
+    auto *part = static_cast<char *>(to);
+    visit([&](CodeMemory &array, uint64_t size) {
+      array.read(std::exchange(part, part + size), uint64_t(block) * size, size);
+    });
+  }
 
 private:
-  uint64_t offsetOf(int32_t block) const { return uint64_t(block) * uint64_t(blockBytes); }
+  /// Calls body(array, bytes of a part) for each array.
+  template <typename Body> void visit(Body body) {
+    for (size_t i = 0; i < arrays.size(); ++i)
+      if (bytes[i])
+        body(arrays[i], uint64_t(bytes[i]));
+  }
 
   DeviceStream *stream = nullptr;
   const char *what = "";
-  CodeMemory cache;
+  SlotBytes bytes{}; ///< of the parts of a block
+  std::array<CodeMemory, std::tuple_size_v<SlotBytes>> arrays;
   Array<int32_t> freeBlocks, uses;
   Array<uint8_t> written; ///< held values once: must be zeroed, as 0 * NaN would spread into masked rows
-  int64_t free = 0, blockBytes = 0;
+  int64_t free = 0;
 };
 
 /// The keys and values of some layers.
@@ -149,7 +188,7 @@ struct rapt_context {
 
   rapt::runtime::LayerCache caches[rapt::runtime::mostCaches]; ///< sources are in the first
   int cacheCount = 0;
-  rapt::runtime::BlockPool states; ///< slot 0 stays zero: the state of a new sequence
+  rapt::runtime::BlockPool states; ///< slots; slot 0 stays zero: the states of a new sequence
   rapt::runtime::Array<rapt::runtime::Sequence> slots;
   uint32_t firstFree = 0; ///< 1 + a free slot, from which nextFree leads to all others; 0 for none
   uint64_t steps = 0;
@@ -186,14 +225,24 @@ struct rapt_context {
     return caches[k].firstRead(position) >= sequence.tables[k].first * limits.block;
   }
   void dropSource(rapt::runtime::Sequence &sequence);
-  void dropState(rapt::runtime::Sequence &sequence);
-  bool isRecurrent() const { return limits.stateBytes > 0; }
-  /// Cache blocks of a sequence's own tokens, and of a source; a recurrent sequence keeps none of its tokens.
+  bool hasStates() const { return limits.stateBytes() > 0; }
+  /// One owner of a slot more, or less; of zeros, or where there is none, nothing. Gives the slot.
+  int32_t shareState(int32_t slot);
+  void dropState(int32_t slot);
+  /// The greatest length up to `wanted` to which a sequence with states can be truncated; -1: there is none.
+  int64_t lastKept(const rapt::runtime::Sequence &sequence, int64_t wanted) const;
+  /// Gives the sequence the states that it keeps of `length` tokens, which is 0 or from lastKept, and forgets those of
+  /// more.
+  void returnToState(rapt::runtime::Sequence &sequence, int64_t length);
+  /// Says that it keeps no states between those that it has and its length.
+  void skipStates(rapt::runtime::Sequence &sequence);
+  /// Cache blocks of a sequence's own tokens, and of a source; 0 where no layer has keys and values of them.
   int64_t blocksFor(int64_t length) const;
   int64_t sourceBlocksFor(int64_t length) const;
   /// Bytes of all tables of a sequence.
   size_t tableBytes() const {
-    return size_t(limits.table * rapt::runtime::mostCaches + (encode.code ? limits.sourceTable : 0) + entry.shortText) *
+    return size_t(limits.table * rapt::runtime::mostCaches + (encode.code ? limits.sourceTable : 0) + entry.shortText +
+                  limits.keptUntil(limits.positions)) *
            sizeof(int32_t);
   }
   rapt_status newSequence(rapt_sequence &sequence, const rapt::runtime::Report &report);

@@ -97,7 +97,7 @@ rapt_status Encode::check() {
   if (!cache.blocks.reserve(c.memory, neededBlocks, cache.most))
     return report.fail(RAPT_NOMEM, "no memory for %lld more cache blocks of %lld tokens", ll(neededBlocks),
                        ll(l.block));
-  return reserveStates();
+  return reserveStates(int64_t(count));
 }
 
 /// Fills the entry's arguments of row `row`, whose first token is number `at`.
@@ -124,7 +124,7 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
     tokens += lengthOf(sources[first + r]);
     table = std::max(table, c.sourceBlocksFor(lengthOf(sources[first + r])));
   }
-  if (tokens == 0 && !c.isRecurrent()) // without tokens only a recurrent state changes
+  if (tokens == 0 && !entry.has(Role::StateTarget)) // without tokens only a state changes
     return RAPT_OK;
   EntryCall call(c, entry, report);
   call[Dim::Tokens] = call[Dim::Adapted] = tokens;
@@ -161,7 +161,7 @@ rapt_status Encode::run() {
     return status;
   for (size_t i = 0; i < count; ++i) {
     Sequence &s = sequence(i);
-    if (c.isRecurrent())
+    if (c.hasStates())
       s.state = c.states.allocate();
     const int64_t length = lengthOf(sources[i]);
     for (; s.sourceBlocks < c.sourceBlocksFor(length); ++s.sourceBlocks)
@@ -183,9 +183,14 @@ rapt_status Encode::run() {
   }
   if (!status)
     status = c.execution.checkCancel(report);
-  for (size_t i = 0; status && i < count; ++i) {
-    c.dropSource(sequence(i));
-    c.dropState(sequence(i));
+  for (size_t i = 0; i < count; ++i) {
+    Sequence &s = sequence(i);
+    if (status) {
+      c.dropSource(s);
+      c.dropState(std::exchange(s.state, 0));
+    } else if (l.keepEvery) {
+      s.kept[0] = c.shareState(s.state);
+    }
   }
   return status;
 }

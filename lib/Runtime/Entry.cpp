@@ -46,9 +46,8 @@ int64_t columnsOf(const ManifestBuffer &buffer, size_t from) {
   return int64_t(columns);
 }
 
-/// Bytes of a slot of `state` [slots, ...]; 0 when its shape is not of that form.
-int64_t bytesOfSlot(const ManifestEntry &entry) {
-  const ManifestBuffer &state = entry.buffers[size_t(entry.findBuffer(nameOf(Role::State)))];
+/// Bytes of a slot of a buffer [slots, ...]; 0 when its shape is not of that form.
+int64_t bytesOfSlot(const ManifestBuffer &state) {
   uint64_t bytes = sizeof(float);
   for (size_t i = 0; i < state.shape.size(); ++i) {
     bool isNumber = state.shape[i].dim < 0;
@@ -59,6 +58,14 @@ int64_t bytesOfSlot(const ManifestEntry &entry) {
 }
 
 } // namespace
+
+SlotBytes slotBytesOf(const ManifestEntry &entry) {
+  SlotBytes bytes{};
+  for (size_t i = 0; i < bytes.size(); ++i)
+    if (const int buffer = entry.findBuffer(nameOf(stateRoles[i])); buffer >= 0)
+      bytes[i] = bytesOfSlot(entry.buffers[size_t(buffer)]);
+  return bytes;
+}
 
 bool isOf(Role role, const ManifestEntry &entry, const ManifestBuffer &buffer) {
   const RoleRow &row = rowOf(role);
@@ -101,16 +108,18 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   int index = module.findEntry(stepEntry);
   if (!module.artifact)
     return report.fail(RAPT_INVALID, "the module %s was only inspected, so it cannot run", m.name.c_str());
-  bool isRecurrent = index >= 0 && names(m.entries[index], Role::State);
-  if (index < 0 || !(m.hasCache || isRecurrent) || m.vocabulary < 1 || m.maxTokens < 1 || m.maxRows < 1 ||
+  auto namesOne = [&](Role role) { return index >= 0 && names(m.entries[index], role); };
+  const uint32_t states =
+      (namesOne(Role::State) ? part::Recurrent : 0) | (namesOne(Role::ConvState) ? part::Convolved : 0);
+  if (index < 0 || !(m.hasCache || states) || m.vocabulary < 1 || m.maxTokens < 1 || m.maxRows < 1 ||
       m.maxPositions < 1)
     return report.fail(RAPT_UNSUPPORTED,
                        "the model %s is no decoder: it has no entry step, cache, vocabulary or bounds", m.name.c_str());
   const bool readsImages = m.readsImages(), readsSource = module.findEntry(encodeEntry) >= 0 && m.hasCache;
-  const uint32_t parts = part::Always | (isRecurrent ? part::Recurrent : part::Paged) |
+  const uint32_t parts = part::Always | states | (!states || namesOne(Role::BlockTable) ? part::Paged : 0) |
                          (readsSource ? part::Source : 0) | (readsImages ? part::Images : 0) |
                          (m.cacheCount > 1 ? part::Windowed : 0) | (m.adapters.empty() ? 0 : part::Adapters) |
-                         (names(m.entries[index], Role::TextLength) ? part::LongTexts : 0);
+                         (namesOne(Role::TextLength) ? part::LongTexts : 0);
   if (rapt_status status = bind(module, index, &RoleRow::step, parts, report))
     return status;
   const ManifestEntry &entry = m.entries[index];
@@ -134,7 +143,7 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   }
   if (rapt_status status = checkAdapters(module, report))
     return status;
-  isSerial = isRecurrent && takesSingleTokens(entry);
+  isSerial = states && takesSingleTokens(entry);
   if (isSerial && (readsImages || !m.adapters.empty()))
     return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes one token of each row and %s", m.name.c_str(),
                        readsImages ? "vectors of images" : "adapters");
@@ -248,8 +257,11 @@ rapt_status Entry::bind(const rapt_module &module, int index, uint32_t RoleRow::
     return status;
   code = &module.entries[index];
   manifest = &entry;
-  if (has(Role::State) && (stateBytes = bytesOfSlot(entry)) == 0)
-    return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a state that is not [slots, ...]", name, model);
+  slotBytes = slotBytesOf(entry);
+  for (size_t i = 0; i < slotBytes.size(); ++i)
+    if (has(stateRoles[i]) && slotBytes[i] == 0)
+      return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a %s that is not [slots, ...]", name, model,
+                         nameOf(stateRoles[i]));
   return RAPT_OK;
 }
 

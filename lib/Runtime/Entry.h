@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Runtime/Execution.h"
 #include "lib/Runtime/Module.h"
+#include <array>
 
 namespace rapt::runtime {
 
@@ -9,6 +10,12 @@ using Role = EntryRole;
 using Dim = EntryDim;
 inline constexpr int roleCount = entryRoleCount, dimCount = entryDimCount;
 inline constexpr Dim unusedDim = Dim(dimCount); ///< of another entry: no buffer has it
+
+/// The parts of a slot of states, and the bytes of each; 0: the model has none.
+inline constexpr Role stateRoles[] = {Role::State, Role::ConvState};
+using SlotBytes = std::array<int64_t, std::size(stateRoles)>;
+/// Those of an entry's buffers; 0 also of one that is not [slots, ...].
+SlotBytes slotBytesOf(const ManifestEntry &entry);
 
 /// The dims of a call by what they are.
 struct DimValues {
@@ -49,10 +56,10 @@ struct Entry {
   uint64_t present = 0;                    ///< a bit for each of `roles`
   Role roles[roleCount]{};
   Dim dims[mostEntryDims]{};
-  int64_t columns = 0;    ///< of a token of encode's output, whose rows may be padded, of an image's vector, or of a
-                          ///< row of tokens
-  int64_t stateBytes = 0; ///< of what a sequence keeps beside the cache; 0 where it keeps nothing
-  bool isSerial = false;  ///< takes exactly one token of each row
+  int64_t columns = 0;   ///< of a token of encode's output, whose rows may be padded, of an image's vector, or of a
+                         ///< row of tokens
+  SlotBytes slotBytes{}; ///< of what a sequence keeps beside the cache
+  bool isSerial = false; ///< takes exactly one token of each row
   /// Tokens of the longest text with the rotary embedding of short ones; 0: all texts have the same.
   int64_t shortText = 0;
   int64_t features = 0; ///< numbers of a source, of an encoder that reads features of sound or images

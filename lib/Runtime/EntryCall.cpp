@@ -37,7 +37,9 @@ void *EntryCall::memoryOf(Role role) const {
   case Role::WindowCache:
     return c.caches[1].blocks.data();
   case Role::State:
-    return c.states.data();
+    return c.states.data(0);
+  case Role::ConvState:
+    return c.states.data(1);
   case Role::Logits:
   case Role::GivenLogits:
     return logits;
@@ -94,8 +96,8 @@ rapt_status SequenceCall::checkFloats(size_t i, const char *what, float *memory,
                      what, bytes, static_cast<void *>(memory), (unsigned long long)need);
 }
 
-rapt_status SequenceCall::reserveStates() {
-  if (c.isRecurrent() && !c.states.reserve(c.memory, int64_t(count)))
+rapt_status SequenceCall::reserveStates(int64_t slots) {
+  if (c.hasStates() && !c.states.reserve(c.memory, slots))
     return report.fail(RAPT_NOMEM, "no memory for the states of %zu sequences", count);
   return RAPT_OK;
 }

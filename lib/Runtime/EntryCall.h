@@ -53,7 +53,8 @@ protected:
   rapt_status checkIds(size_t i, const int32_t *tokens, int64_t length, int64_t vocabulary) const;
   /// Whether memory for `need` bytes of floats that the caller may give is large enough.
   rapt_status checkFloats(size_t i, const char *what, float *memory, size_t bytes, uint64_t need) const;
-  rapt_status reserveStates();
+  /// Makes room for states, where the model has any.
+  rapt_status reserveStates(int64_t slots);
   /// Orders the tokens of `rows` rows, whose offsets are filled, by adapter. Returns how many are in this order.
   template <typename AdapterOf> int64_t orderTokens(size_t rows, AdapterOf adapterOf) {
     if (!entry.has(Role::AdapterRows))

@@ -35,6 +35,7 @@ rapt_status computeAgain(rapt_context &c, rapt_sequence name, int64_t count, con
   memcpy(tokens.data(), s.tokens, size_t(length) * sizeof(int32_t));
   const bool wasLong = s.isLong;
   c.dropBlocks(s, 0);
+  c.returnToState(s, 0);
   s.length = 0;
   s.isStale = false;
   s.isLong = wasLong || length + count > c.entry.shortText;
@@ -49,6 +50,7 @@ rapt_status computeAgain(rapt_context &c, rapt_sequence name, int64_t count, con
   c.progress = progress;
   if (status) {
     s.length = length;
+    c.skipStates(s);
     s.isLong = wasLong;
     s.isStale = true;
   }

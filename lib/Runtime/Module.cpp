@@ -1,6 +1,7 @@
 #include "lib/Runtime/Module.h"
 #include "lib/Runtime/CallerStruct.h"
 #include "lib/Runtime/Cpu.h"
+#include "lib/Runtime/Entry.h"
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -350,6 +351,9 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
     (cache.window ? all.window_bytes_per_token : all.cache_bytes_per_token) += cache.bytesPerToken;
     all.cache_window = std::max(all.cache_window, cache.window);
   }
+  if (const int step = module->findEntry(rapt::stepEntry); step >= 0)
+    for (int64_t bytes : slotBytesOf(m.entries[size_t(step)]))
+      all.state_bytes += bytes;
   all.weights_file = m.hasWeights && !m.weightsInside ? m.weightsFile.c_str() : nullptr;
   all.weights_file_bytes = int64_t(m.weightsFileBytes);
   all.target_arch = m.arch.c_str();

@@ -46,10 +46,46 @@ void rapt_context::dropSource(Sequence &sequence) {
   sequence.hasSource = false;
 }
 
-void rapt_context::dropState(Sequence &sequence) {
-  if (sequence.state)
-    states.drop(sequence.state);
-  sequence.state = 0;
+int32_t rapt_context::shareState(int32_t slot) {
+  if (slot > 0)
+    states.share(slot);
+  return slot;
+}
+
+void rapt_context::dropState(int32_t slot) {
+  if (slot > 0)
+    states.drop(slot);
+}
+
+int64_t rapt_context::lastKept(const Sequence &sequence, int64_t wanted) const {
+  auto keepsAll = [&](int64_t length) {
+    for (int k = 0; k < cacheCount; ++k)
+      if (!keeps(sequence, k, length))
+        return false;
+    return sequence.kept[length / limits.keepEvery] != noState;
+  };
+  if (wanted == sequence.length)
+    return wanted;
+  if (!limits.keepEvery) // without a source the states before the first token are zeros
+    return sequence.hasSource ? -1 : 0;
+  int64_t length = wanted / limits.keepEvery * limits.keepEvery;
+  while (length > 0 && !keepsAll(length))
+    length -= limits.keepEvery;
+  return length || sequence.kept[0] != noState ? length : -1;
+}
+
+void rapt_context::returnToState(Sequence &sequence, int64_t length) {
+  dropState(std::exchange(sequence.state, 0));
+  if (!limits.keepEvery)
+    return;
+  sequence.state = shareState(sequence.kept[length / limits.keepEvery]);
+  while (sequence.keptEnd > limits.keptUntil(length))
+    dropState(sequence.kept[--sequence.keptEnd]);
+}
+
+void rapt_context::skipStates(Sequence &sequence) {
+  while (sequence.keptEnd < limits.keptUntil(sequence.length))
+    sequence.kept[sequence.keptEnd++] = noState;
 }
 
 int64_t rapt_context::blocksFor(int64_t length) const {
@@ -97,6 +133,9 @@ rapt_status rapt_context::newSequence(rapt_sequence &sequence, const Report &rep
   }
   slot->sourceTable = encode.code ? table : nullptr;
   slot->tokens = table + (encode.code ? limits.sourceTable : 0);
+  slot->kept = slot->tokens + entry.shortText;
+  if (limits.keepEvery)
+    slot->kept[slot->keptEnd++] = 0;
   slot->generation = generation;
   slot->adapter = adapter;
   slot->live = true;
@@ -107,7 +146,9 @@ rapt_status rapt_context::newSequence(rapt_sequence &sequence, const Report &rep
 void rapt_context::endSequence(Sequence &sequence) {
   dropBlocks(sequence, 0);
   dropSource(sequence);
-  dropState(sequence);
+  dropState(sequence.state);
+  while (sequence.keptEnd > 0)
+    dropState(sequence.kept[--sequence.keptEnd]);
   sequence.live = false;
   if (sequence.generation == UINT32_MAX)
     return; // another use would have a name that was there before
@@ -208,11 +249,16 @@ rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence sequence
   if (length < 0 || length > found->length)
     return report.fail(RAPT_INVALID, "cannot truncate to %lld tokens: the sequence has %lld", (long long)length,
                        (long long)found->length);
-  // Without a source the state before the first token is zeros; any other is gone.
-  if (context->isRecurrent() && length < found->length && (length > 0 || found->hasSource))
+  const int64_t nearest = context->hasStates() ? context->lastKept(*found, length) : length;
+  if (nearest < 0)
     return report.fail(RAPT_UNSUPPORTED,
-                       "cannot truncate to %lld tokens: the model keeps one state, that after the last of %lld",
+                       "cannot truncate to %lld tokens: the sequence keeps no state of as few, but that after %lld",
                        (long long)length, (long long)found->length);
+  if (nearest < length)
+    return report.fail(RAPT_UNSUPPORTED,
+                       "cannot truncate to %lld tokens: the sequence keeps no state of that length; the nearest one "
+                       "below is %lld",
+                       (long long)length, (long long)nearest);
   for (int k = 0; k < context->cacheCount && length > 0; ++k)
     if (!context->keeps(*found, k, length))
       return report.fail(
@@ -223,7 +269,7 @@ rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence sequence
           (long long)(found->tables[k].first * context->limits.block),
           (long long)(found->tables[k].first * context->limits.block + context->caches[k].window - 1));
   if (length < found->length)
-    context->dropState(*found);
+    context->returnToState(*found, length);
   context->dropBlocks(*found, context->blocksFor(length));
   found->length = length;
   if (length == 0)
@@ -260,8 +306,9 @@ rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, ra
     for (int64_t i = old.first; i < old.end; ++i)
       context->caches[k].blocks.share(old.blocks[i]);
   }
-  if ((to.state = from.state))
-    context->states.share(to.state);
+  to.state = context->shareState(from.state);
+  for (to.keptEnd = 0; to.keptEnd < from.keptEnd; ++to.keptEnd)
+    to.kept[to.keptEnd] = context->shareState(from.kept[to.keptEnd]);
   to.hasSource = from.hasSource;
   to.sourceLength = from.sourceLength;
   to.sourceBlocks = from.sourceBlocks;

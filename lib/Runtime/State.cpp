@@ -1,6 +1,6 @@
 // A sequence as bytes: this header, the name of its adapter, its tokens where a longer text needs them, its blocks in
-// order of position, those of layers with a window, those of its source, then its recurrent state. A sequence without
-// an adapter has no name there, and a version of its own.
+// order of position, those of layers with a window, those of its source, then its states, but none of earlier lengths
+// that it keeps. A sequence without an adapter has no name there, and a version of its own.
 #include "lib/Runtime/Context.h"
 #include <algorithm>
 #include <cstddef>
@@ -93,7 +93,7 @@ rapt_status checkLengths(const rapt_context &c, const StateHeader &h, size_t byt
           "read earlier ones",
           ull(h.firstBlock[k]), (long long)c.caches[k].window, ull(h.length));
   uint64_t expected = sizeof h + nameBytes(h) + textBytes(c, h.length) +
-                      uint64_t(sourceBlocks(c, h)) * h.blockBytes[0] + uint64_t(c.limits.stateBytes);
+                      uint64_t(sourceBlocks(c, h)) * h.blockBytes[0] + uint64_t(c.limits.stateBytes());
   for (int k = 0; k < mostCaches; ++k)
     expected += uint64_t(ownBlocks(c, h, k)) * h.blockBytes[k];
   if (bytes != expected)
@@ -149,6 +149,18 @@ rapt_status findSaved(const Manifest &manifest, const char *name, int32_t &adapt
   return findAdapter(manifest, name, adapter, report) ? RAPT_MISMATCH : RAPT_OK;
 }
 
+/// Gives a sequence of some length its states. It keeps none of fewer tokens, but for the zeros before a text without a
+/// source.
+void loadStates(rapt_context &c, Sequence &s, const char *from, bool hasSource) {
+  c.states.write(s.state = c.states.allocate(/*isFilled=*/true), from);
+  if (!c.limits.keepEvery)
+    return;
+  s.kept[0] = hasSource ? noState : 0;
+  c.skipStates(s);
+  if (s.length % c.limits.keepEvery == 0)
+    s.kept[s.keptEnd - 1] = c.shareState(s.state);
+}
+
 static_assert(offsetof(StateHeader, contentId) == offsetof(StateHeader, interfaceId) + 16, "copied as a pair");
 
 } // namespace
@@ -172,7 +184,7 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
                                          "that did so failed: it is saved after that");
   const size_t nameSize = s->adapter ? adapterBytes : 0, textSize = textBytes(*context, uint64_t(s->length));
   *bytes = sizeof(StateHeader) + nameSize + textSize + size_t(s->sourceBlocks) * size_t(context->caches[0].blockBytes) +
-           size_t(l.stateBytes);
+           size_t(l.stateBytes());
   for (int k = 0; k < context->cacheCount; ++k)
     *bytes += size_t(s->tables[k].end - s->tables[k].first) * size_t(context->caches[k].blockBytes);
   if (!buffer)
@@ -197,9 +209,8 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
     to = saveBlocks(context->caches[k], table.blocks + table.first, table.end - table.first, to);
   }
   to = saveBlocks(context->caches[0], s->sourceTable, s->sourceBlocks, to);
-  if (l.stateBytes)
-    context->states.read(to, s->state);
-  to += l.stateBytes;
+  context->states.read(to, s->state);
+  to += l.stateBytes();
   if (rapt_status status = context->execution.wait(report))
     return status;
   header.checksum = XXH3_64bits_withSeed(data, size_t(to - data), headerSeed(header));
@@ -243,16 +254,15 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
       return context->execution.cause(
           report.fail(RAPT_NOMEM, "no memory for a sequence's %lld cache blocks", (long long)need), report);
   }
-  if (context->isRecurrent() && !context->states.reserve(context->memory, 1))
+  if (context->hasStates() && !context->states.reserve(context->memory, 1))
     return context->execution.cause(report.fail(RAPT_NOMEM, "no memory for a sequence's state"), report);
   if ((status = context->newSequence(*sequence, report)))
     return status;
   Sequence &s = *context->find(*sequence);
-  if (context->isRecurrent())
-    context->states.write(s.state = context->states.allocate(/*isFilled=*/true),
-                          static_cast<const char *>(state) + bytes - l.stateBytes);
   s.adapter = adapter;
   s.length = int64_t(header.length);
+  if (context->hasStates())
+    loadStates(*context, s, static_cast<const char *>(state) + bytes - l.stateBytes(), header.sourceLength != noSource);
   if (const size_t textSize = textBytes(*context, header.length)) {
     int32_t isLong;
     memcpy(&isLong, blocks, sizeof isLong);

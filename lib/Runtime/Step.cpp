@@ -30,6 +30,10 @@ private:
     return s.tables[k].end && s.length % l.block &&
            c.caches[k].blocks.isShared(s.tables[k].blocks[s.tables[k].end - 1]);
   }
+  /// Slots that the chunk's states take: the last ones, and those that its sequence keeps of fewer tokens.
+  int64_t slotsOf(const rapt_chunk &chunk, const Sequence &s) const {
+    return 1 + l.keptUntil(s.length + chunk.count - 1) - l.keptUntil(s.length);
+  }
   /// Blocks of cache `k` that the chunk takes, most at a time.
   int64_t blocksOf(const rapt_chunk &chunk, const Sequence &s, int k) const;
   /// The first position to which the chunk's sequence can be truncated behind the step: its last part's, at most.
@@ -48,6 +52,7 @@ private:
   void allocateUntil(int k, BlockTable &table, int64_t end, bool isPart);
   void allocateBlocksOfPart();
   void forgetPart();
+  void keepStates(const Piece &piece);
   void giveBack(size_t i);
   void keep(size_t i);
   rapt_status runParts();
@@ -65,7 +70,7 @@ private:
   StructArray<rapt_chunk> chunks;
   const StructArray<const rapt_top> *tops; ///< null: logits are wanted
   const Entry *chooser = nullptr;          ///< that finds all of them on a GPU, null where the host does
-  int64_t neededBlocks[mostCaches] = {}, longest = 0;
+  int64_t neededBlocks[mostCaches] = {}, neededSlots = 0, longest = 0;
   size_t chunk = 0; ///< where the next part starts: chunk and token in it
   int64_t at = 0;
   int64_t embedding = 0; ///< the chunk's vector of the next image token
@@ -120,6 +125,7 @@ rapt_status Step::checkChunk(size_t i) {
     return status;
   for (int cache = 0; cache < c.cacheCount; ++cache)
     neededBlocks[cache] += blocksOf(k, *s, cache);
+  neededSlots += slotsOf(k, *s);
   total += k.count;
   longest = std::max(longest, k.count);
   rapt_status status = checkIds(i, k.tokens, k.count, l.vocabulary);
@@ -194,7 +200,7 @@ rapt_status Step::lengthen() {
 
 rapt_status Step::check() {
   ++c.steps;
-  total = longest = 0;
+  total = longest = neededSlots = 0;
   std::fill(std::begin(neededBlocks), std::end(neededBlocks), 0);
   for (size_t i = 0; i < count; ++i)
     if (rapt_status status = checkChunk(i); status || (tops && (status = checkTop(i))))
@@ -202,7 +208,7 @@ rapt_status Step::check() {
   for (size_t i = 0; i < count; ++i)
     c.forgetBefore(sequence(i), sequence(i).length - l.slack);
   rapt_status status = checkBlocks();
-  return status ? status : reserveStates();
+  return status ? status : reserveStates(neededSlots);
 }
 
 /// Gives each chunk without memory of its own rows of the context's.
@@ -229,8 +235,8 @@ rapt_status Step::placeLogits() {
 void Step::allocateBlocks(size_t i) {
   Sequence &s = sequence(i);
   s.stateRead = s.state;
-  s.stateNext = c.isRecurrent() ? c.states.allocate() : 0;
-  const bool isPart = count == 1 && chunks[i].count <= l.tokens && !entry.isSerial;
+  s.stateNext = c.hasStates() ? c.states.allocate() : 0;
+  const bool isPart = count == 1 && chunks[i].count <= l.tokens && slotsOf(chunks[i], s) == 1 && !entry.isSerial;
   for (int k = 0; k < c.cacheCount; ++k) {
     BlockTable &table = s.tables[k];
     BlockPool &blocks = c.caches[k].blocks;
@@ -283,6 +289,20 @@ void Step::forgetPart() {
   }
 }
 
+/// The next part goes on from the states that this one left, in another slot where the sequence keeps these.
+void Step::keepStates(const Piece &piece) {
+  Sequence &s = sequence(piece.chunk);
+  s.stateRead = s.stateNext;
+  const int64_t end = piece.begin + piece.count;
+  if (!l.keepEvery || (s.length + end) % l.keepEvery)
+    return;
+  s.kept[s.keptEnd++] = s.stateNext;
+  if (end < chunks[piece.chunk].count)
+    s.stateNext = c.states.allocate();
+  else
+    c.states.share(s.stateNext);
+}
+
 void Step::giveBack(size_t i) {
   Sequence &s = sequence(i);
   for (int k = 0; k < c.cacheCount; ++k) {
@@ -296,8 +316,9 @@ void Step::giveBack(size_t i) {
       table.blocks[table.end - 1] = table.replaced;
     }
   }
-  if (s.stateNext)
-    c.states.drop(s.stateNext);
+  c.dropState(s.stateNext);
+  while (s.keptEnd > l.keptUntil(s.length))
+    c.dropState(s.kept[--s.keptEnd]);
   chunks[i].logits = nullptr;
 }
 
@@ -321,10 +342,7 @@ void Step::keep(size_t i) {
     table.first = table.fresh;
   }
   c.forgetBefore(s, first);
-  if (c.isRecurrent()) {
-    c.dropState(s);
-    s.state = s.stateNext;
-  }
+  c.dropState(std::exchange(s.state, s.stateNext));
 }
 
 /// Adds `take` tokens of the chunk from `at` on, of which the last `rowsHere` want logits.
@@ -349,6 +367,8 @@ void Step::addTokens(int64_t take, int64_t rowsHere) {
 bool Step::addPiece() {
   const rapt_chunk &k = chunks[chunk];
   int64_t take = std::min(k.count - at, l.tokens - tokens);
+  if (l.keepEvery) // states are kept behind a part
+    take = std::min(take, l.keepEvery - (sequence(chunk).length + at) % l.keepEvery);
   int64_t rowsHere = k.want == RAPT_LOGITS_ALL ? take : k.want == RAPT_LOGITS_LAST && at + take == k.count;
   if (rowsHere && wanted) { // logits of several chunks may have to go through `staged`, which is small
     rowsHere = std::min(rowsHere, l.wanted - wanted);
@@ -530,10 +550,8 @@ rapt_status Step::runPart() {
     status = chooseOnDevice(choice);
   else if (!status && tops)
     chooseOnHost();
-  for (size_t r = 0; r < rows; ++r) { // the next part goes on from what this one left
-    Sequence &s = sequence(c.pieces[r].chunk);
-    s.stateRead = s.stateNext;
-  }
+  for (size_t r = 0; r < rows && !status; ++r)
+    keepStates(c.pieces[r]);
   for (size_t r = 0; r < rows && !status; ++r)
     c.copyMaps(entry, c.pieces[r].chunk, c.pieces[r].begin, c.integers(Role::RowBegin)[r], c.pieces[r].count);
   return status;

@@ -29,4 +29,9 @@ inline std::string cacheCost(const CacheCost &cost) {
          " of a window of " + grouped(uint64_t(cost.window));
 }
 
+/// "; states: 8,192 bytes per sequence"; empty where there are none.
+inline std::string stateCost(int64_t bytes) {
+  return bytes ? "; states: " + grouped(uint64_t(bytes)) + " bytes per sequence" : "";
+}
+
 } // namespace rapt

@@ -31,7 +31,7 @@ struct Model {
   rapt_module *module = nullptr;
   rapt_context *context = nullptr;
   rapt_module_info info{};
-  bool hasSource = false, isRecurrent = false;
+  bool hasSource = false;
   std::vector<std::string> states; ///< that the model saved itself
   int64_t capacity = 0;
 };

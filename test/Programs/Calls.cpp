@@ -74,8 +74,11 @@ void Machine::truncate(Shadow &shadow, uint32_t number) {
   const int64_t length = number % 8 == 0 ? int64_t(size) + 1 : int64_t(number / 8 % (size + 1));
   Message message;
   rapt_status status = rapt_sequence_truncate(context, shadow.name, length, message.data(), message.bytes());
-  const bool keepsState = model.isRecurrent && length < int64_t(size) && (length > 0 || shadow.hasSource);
-  std::vector<rapt_status> expected{length > int64_t(size) ? RAPT_INVALID : keepsState ? RAPT_UNSUPPORTED : RAPT_OK};
+  const bool needsState = model.info.state_bytes && length < int64_t(size) && (length > 0 || shadow.hasSource),
+             isKept = keepEvery && length % keepEvery == 0;
+  std::vector<rapt_status> expected{length > int64_t(size) ? RAPT_INVALID : needsState ? RAPT_UNSUPPORTED : RAPT_OK};
+  if (needsState && isKept)
+    expected.push_back(RAPT_OK); // where the sequence was not loaded behind it
   if (model.info.cache_window && length > 0 && length < int64_t(size))
     expected.push_back(RAPT_UNSUPPORTED); // the window before that length may be gone
   checkStatus(status, expected, "rapt_sequence_truncate", message);

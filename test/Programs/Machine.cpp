@@ -12,7 +12,6 @@ Model::Model(const std::string &library) {
   info.size = sizeof info;
   rapt_module_get_info(module, &info);
   takesSource = info.start_token >= 0;
-  isRecurrent = !strncmp(info.family, "recurrent", 9);
   const std::string cache = info.cache_dtype;
   tolerance = cache == "i32" ? 0 : cache == "f32" || cache.empty() ? 1e-4 : 0.05;
 }
@@ -29,6 +28,7 @@ Machine::Machine(Model &model, uint64_t seed, rapt_pool *pool) : model(model) {
   options.cache_tokens = int64_t(1 + random() % 6) * std::max<int64_t>(model.info.cache_block, 1);
   options.max_step_tokens = random() % 2 ? 1 + int64_t(random() % 40) : 0;
   options.max_step_rows = random() % 3 ? 0 : 1 + int64_t(random() % 3);
+  options.keep_states_every = keepEvery = random() % 2 ? 1 + int64_t(random() % 20) : 0;
   if (pool)
     options.pool = pool;
   else if (random() % 2)

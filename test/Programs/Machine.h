@@ -28,7 +28,7 @@ public:
   ~Model() { rapt_module_release(module); }
   rapt_module *module = nullptr;
   rapt_module_info info{};
-  bool takesSource = false, isRecurrent = false;
+  bool takesSource = false;
   double tolerance = 0; ///< of the relative L2 between a step and its recomputation
   int64_t sourceVocabulary() const { return info.source_vocabulary ? info.source_vocabulary : info.vocabulary; }
 };
@@ -77,7 +77,7 @@ private:
   rapt_executor executor{};
   rapt_context *context = nullptr, *fresh = nullptr;
   bool cancelsNext = false;
-  int64_t capacity = 0;
+  int64_t capacity = 0, keepEvery = 0;
   std::vector<std::unique_ptr<Shadow>> live;
 };
 

@@ -187,7 +187,7 @@ int printCard(const Options &options) {
                ? "; cache: " + cacheCost({info.cache_bytes_per_token, info.window_bytes_per_token, info.cache_window}) +
                      " (" + info.cache_dtype + ")"
                : std::string()) +
-          "\n";
+          stateCost(info.state_bytes) + "\n";
     card += tryLine(options, info) + "\n";
   }
   Status status = print(card);

@@ -254,7 +254,7 @@ TEST_F(Device, BlocksAreZeroedCopiedAndKept) {
             RAPT_OK);
   rapt::runtime::BlockPool pool;
   rapt::runtime::Allocator memory;
-  ASSERT_TRUE(pool.allocate(memory, stream.get(), 3, 64, "blocks"));
+  ASSERT_TRUE(pool.allocate(memory, stream.get(), 3, {64}, "blocks"));
   auto first = [&](int32_t block) {
     int64_t values[8] = {-1};
     pool.read(values, block);

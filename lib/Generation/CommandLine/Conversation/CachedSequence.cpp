@@ -5,8 +5,7 @@ namespace rapt::run {
 
 constexpr size_t mostStates = 4; // /retry and /undo reach as many messages back without reading all again
 
-/// A model whose layers all keep the last tokens, or one state, keeps no bytes for each token.
-static bool forgets(const rapt_module_info &info) { return info.cache_window > 0 || info.cache_bytes_per_token == 0; }
+static bool forgets(const rapt_module_info &info) { return info.cache_window > 0 || info.state_bytes > 0; }
 
 int64_t CachedSequence::tokensOfStates(const Model &model) {
   // Each shares all blocks but the last one, into which the sequence writes.

@@ -110,6 +110,8 @@ typedef struct rapt_module_info {
   int64_t grid_height, grid_width;                    /**< The grid of an image's positions, row by row. */
   const char *const *adapters; /**< Names of the adapters that a sequence, or an encoder's row or image, can choose. */
   size_t adapter_count;
+  int64_t state_bytes; /**< Bytes of the states of a sequence: of recurrent cells, linear attention and short
+                          convolutions, whatever its length. While a step runs it has them twice. 0: there are none. */
 } rapt_module_info;
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
 RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);
@@ -134,6 +136,9 @@ typedef struct rapt_context_options {
                            sequence, counted from its greatest length, besides those of the last step (at most
                            max_step_tokens). Costs cache of the layers with windows. */
   const char *adapter;  /**< Name of the adapter of new sequences and of an encoder's rows and images; NULL: none. */
+  int64_t keep_states_every; /**< If the model has states: a sequence keeps those behind each multiple of so many
+                                tokens, to which rapt_sequence_truncate can go back, at state_bytes of rapt_module_info
+                                each; 0: none. rapt_step works in parts that end there. */
 } rapt_context_options;
 
 /** Bytes that a context would allocate. */
@@ -144,7 +149,8 @@ typedef struct rapt_memory {
                            with windows starts with what one sequence needs, and grows with more sequences. */
   uint64_t workspace; /**< Memory of the compiled code, all workers together. */
   uint64_t per_worker; /**< How much of the workspace each further worker adds. */
-  uint64_t other;      /**< Tables, and logits that the context holds. */
+  uint64_t other;      /**< Tables, and logits that the context holds; states of one sequence, of which there are more
+                            with more sequences, and with those that they keep. */
   uint64_t most_cache; /**< The size to which the cache may grow: more than `cache` if layers have windows. */
 } rapt_memory;
 
@@ -182,16 +188,20 @@ RAPT_API rapt_status rapt_sequence_free(rapt_context *context, rapt_sequence seq
                                         size_t message_size);
 /** Tokens in the cache; -1 when there is no such sequence or another thread is using the context. */
 RAPT_API int64_t rapt_sequence_length(const rapt_context *context, rapt_sequence sequence);
-/** Forgets the tokens from `length` on. Recurrent models keep one state and not the tokens: RAPT_UNSUPPORTED except for
- * the length that the sequence has, or for 0 if it has no source. RAPT_UNSUPPORTED, too, if layers have windows and the
- * window before `length` is no longer kept (window_slack); 0 is always possible. */
+/** Forgets the tokens from `length` on. A model with states (state_bytes of rapt_module_info) goes back to a length of
+ * which the sequence keeps them: the one that it has; 0, of a sequence with a source only with keep_states_every; and
+ * the multiples of keep_states_every that it reached. Any other one is RAPT_UNSUPPORTED and changes nothing; the
+ * message has the greatest possible one below it. RAPT_UNSUPPORTED, too, if layers have windows and the window before
+ * `length` is no longer kept (window_slack); without states 0 is always possible. */
 RAPT_API rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence sequence, int64_t length,
                                             char *message, size_t message_size);
-/** A new sequence with the same past. Blocks are shared until one of the two writes into them. */
+/** A new sequence with the same past. Blocks are shared until one of the two writes into them; states, those that are
+ * kept among them, until both have forgotten them. */
 RAPT_API rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, rapt_sequence *fork,
                                         char *message, size_t message_size);
-/** Writes the sequence's state, its source's with it, to `buffer` and its size to *bytes. RAPT_FULL when `capacity` is
- * smaller; with a NULL buffer only the size is written. */
+/** Writes the sequence, its source with it, to `buffer` and its size to *bytes. Of its states it has the present ones,
+ * and none that are kept of fewer tokens. RAPT_FULL when `capacity` is smaller; with a NULL buffer only the size is
+ * written. */
 RAPT_API rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, void *buffer, size_t capacity,
                                         size_t *bytes, char *message, size_t message_size);
 /** A new sequence from a saved state of the same interface, weights, layout and cache dtype; it has the adapter that
