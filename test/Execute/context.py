@@ -8,7 +8,7 @@ import numpy
 class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("cache_tokens", ctypes.c_int64), ("max_step_tokens", ctypes.c_int64), ("max_step_rows", ctypes.c_int64),
                 ("pool", ctypes.c_void_p), ("executor", ctypes.c_void_p), ("allocator", ctypes.c_void_p), ("log", ctypes.c_void_p),
-                ("progress", ctypes.c_void_p), ("user", ctypes.c_void_p), ("window_slack", ctypes.c_int64)]
+                ("progress", ctypes.c_void_p), ("user", ctypes.c_void_p), ("window_slack", ctypes.c_int64), ("adapter", ctypes.c_char_p), ("keep_states_every", ctypes.c_int64)]
 
 
 class Memory(ctypes.Structure):

@@ -13,6 +13,7 @@
 #include "lib/Analysis/DimRelations.h"
 #include "lib/Host/CacheMemory.h"
 #include "lib/Host/WeightOffsets.h"
+#include "lib/Support/EntryRoles.h"
 #include "lib/Target/CPU/Layout/Columns.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Target/CPU/Layout/VerifyLayouts.h"
@@ -47,8 +48,11 @@ struct LayoutConstraint {
   Operation *upstream = nullptr; ///< an op that reads a tensor of the logical shape, not a weight
 };
 
-/// Whether an op is of a dialect that knows no layouts.
+/// Whether an op is of a dialect that knows no layouts, or one whose states have the extents that count: channels of
+/// keys, heads of a decay and channels of a convolution are no rows that padding may follow.
 bool isUpstream(Operation *op) {
+  if (isa_and_nonnull<attn::LinearAttentionOp, attn::ShortConvOp>(op))
+    return true;
   return op && !attn::isAttnOp(op) &&
          isa<arith::ArithDialect, linalg::LinalgDialect, math::MathDialect, tensor::TensorDialect>(op->getDialect());
 }
@@ -523,7 +527,8 @@ LogicalResult retypeBlock(Block &block, const ChannelCounts &counts, LogicalType
 }
 
 /// A state of the model: an argument that the entry gives back under its name, as it does the cache. Its rows are
-/// padded in memory, too. A kernel's arguments are arrays of the caller, as they are.
+/// padded in memory, too, but for what linear attention and short convolutions keep. A kernel's arguments are arrays of
+/// the caller, as they are.
 bool isState(func::FuncOp entry, BlockArgument argument) {
   if (attn::isKernelModule(entry->getParentOp()))
     return false;
@@ -531,7 +536,9 @@ bool isState(func::FuncOp entry, BlockArgument argument) {
   Attribute name = entry.getArgAttr(argument.getArgNumber(), attn::AttnDialect::nameAttr);
   if (entry.getArgAttr(argument.getArgNumber(), attn::AttnDialect::cacheAttr))
     return false;
-  if (!name || !type || type.getRank() < 2 || !type.getElementType().isFloat())
+  constexpr int64_t rankOfRows = 3; // slots, parts, columns
+  if (!name || !type || type.getRank() < 2 || type.getRank() > rankOfRows || !type.getElementType().isFloat() ||
+      cast<StringAttr>(name) == nameOf(EntryRole::ConvState))
     return false;
   for (unsigned i = 0; i < entry.getNumResults(); ++i)
     if (entry.getResultAttr(i, attn::AttnDialect::nameAttr) == name)
@@ -545,13 +552,15 @@ void cutOutputs(func::FuncOp entry, TypeRange declared, const LogicalTypes &logi
   for (auto [operand, type] : llvm::zip(end->getOpOperands(), declared)) {
     auto before = dyn_cast<RankedTensorType>(type), now = dyn_cast<RankedTensorType>(operand.get().getType());
     Attribute name = entry.getResultAttr(operand.getOperandNumber(), attn::AttnDialect::nameAttr);
-    bool isState = llvm::any_of(llvm::seq(entry.getNumArguments()),
-                                [&](unsigned i) { return entry.getArgAttr(i, attn::AttnDialect::nameAttr) == name; });
+    const auto state = llvm::find_if(entry.getArguments(), [&](BlockArgument argument) {
+      return entry.getArgAttr(argument.getArgNumber(), attn::AttnDialect::nameAttr) == name;
+    });
+    const bool isState = state != entry.getArguments().end();
     if (!before || !now || before.getRank() == 0)
       continue;
     ImplicitLocOpBuilder b(end->getLoc(), end);
     if (isState && isMadeUpstream(operand.get()))
-      operand.set(cpu::padTo(b, operand.get(), padToPanel(now.getShape().back())));
+      operand.set(cpu::padTo(b, operand.get(), cast<RankedTensorType>((*state).getType()).getShape().back()));
     else if (!isState && before.getShape().back() != now.getShape().back())
       operand.set(cpu::cutGroups(b, operand.get(), before, logical.lookup(operand.get()).group));
   }
