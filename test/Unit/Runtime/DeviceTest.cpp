@@ -247,6 +247,33 @@ TEST_F(Device, WeightsOfSeveralPieces) {
   EXPECT_EQ(weights, back);
 }
 
+TEST_F(Device, PartsOfABlockHaveOneNumber) {
+  Message message;
+  std::unique_ptr<rapt::runtime::DeviceStream> stream;
+  ASSERT_EQ(rapt::runtime::DeviceStream::make(*deviceModule()->device, stream, Report(message.text, message.size)),
+            RAPT_OK);
+  for (rapt::runtime::DeviceStream *on : {stream.get(), static_cast<rapt::runtime::DeviceStream *>(nullptr)}) {
+    rapt::runtime::BlockPool pool;
+    rapt::runtime::Allocator memory;
+    ASSERT_TRUE(pool.allocate(memory, on, 3, {64, 32}, "states"));
+    int64_t values[12], found[12];
+    for (int64_t i = 0; i < 12; ++i)
+      values[i] = i + 1;
+    const int32_t a = pool.allocate(), b = pool.allocate();
+    pool.write(a, values);
+    pool.copy(b, a);
+    pool.drop(a);
+    ASSERT_TRUE(pool.reserve(memory, 9));
+    pool.read(found, b);
+    stream->wait();
+    EXPECT_TRUE(std::equal(found, found + 12, values));
+    EXPECT_EQ(pool.allocate(), a);
+    pool.read(found, a);
+    stream->wait();
+    EXPECT_TRUE(std::all_of(found, found + 12, [](int64_t value) { return value == 0; }));
+  }
+}
+
 TEST_F(Device, BlocksAreZeroedCopiedAndKept) {
   Message message;
   std::unique_ptr<rapt::runtime::DeviceStream> stream;
