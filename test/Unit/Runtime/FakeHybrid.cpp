@@ -165,21 +165,25 @@ struct Artifact {
   rapt_artifact table;
 };
 
+rapt_artifact tableOf(const Artifact &artifact, uint32_t entries) {
+  return {RAPT_ARTIFACT_MAGIC,
+          RAPT_ABI_MAJOR,
+          0,
+          artifact.manifest.c_str(),
+          artifact.manifest.size(),
+          artifact.entries,
+          entries,
+          nullptr,
+          0,
+          nullptr,
+          nullptr};
+}
+
 template <Hybrid model> rapt_module *openOnce() {
   static Artifact artifact{
       manifestOf(model), {{"step", runStep<model>, workspaceOf}, {"encode", runEncode, workspaceOf}}, {}};
   static rapt_module *module = [] {
-    artifact.table = {RAPT_ARTIFACT_MAGIC,
-                      RAPT_ABI_MAJOR,
-                      0,
-                      artifact.manifest.c_str(),
-                      artifact.manifest.size(),
-                      artifact.entries,
-                      model.hasSource ? 2u : 1u,
-                      nullptr,
-                      0,
-                      nullptr,
-                      nullptr};
+    artifact.table = tableOf(artifact, model.hasSource ? 2 : 1);
     rapt_module *opened = nullptr;
     Message message;
     EXPECT_EQ(rapt_module_from_artifact(&artifact.table, nullptr, &opened, message.text, message.size), RAPT_OK)
@@ -190,6 +194,20 @@ template <Hybrid model> rapt_module *openOnce() {
 }
 
 } // namespace
+
+rapt_status makeDamaged(const std::string &from, const std::string &to, Message &message) {
+  Artifact artifact{manifestOf(hybrid), {{"step", runStep<hybrid>, workspaceOf}}, {}};
+  artifact.manifest.replace(artifact.manifest.find(from), from.size(), to);
+  artifact.table = tableOf(artifact, 1);
+  rapt_module *module = nullptr;
+  rapt_context *context = nullptr;
+  rapt_status status = rapt_module_from_artifact(&artifact.table, nullptr, &module, message.text, message.size);
+  if (!status)
+    status = rapt_context_new(module, nullptr, &context, message.text, message.size);
+  rapt_context_free(context);
+  rapt_module_release(module);
+  return status;
+}
 
 rapt_module *Hybrid::open() const {
   if (hasSource)

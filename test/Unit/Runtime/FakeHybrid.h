@@ -27,6 +27,9 @@ inline constexpr Hybrid hybrid{true, true, true}, linearOnly{true, false, false}
 /// Bytes of a slot of the state, and of that of the convolution.
 inline constexpr int64_t hashBytes = 8, inputBytes = 12;
 
+/// Opens `hybrid` with `to` in place of the first `from` of its manifest, and makes a context of it.
+rapt_status makeDamaged(const std::string &from, const std::string &to, Message &message);
+
 /// Calls of a step until one fails; negative: none does.
 extern thread_local int callsUntilFault;
 

@@ -455,4 +455,16 @@ TEST(HybridOptions, WrongNumberOfTokens) {
                "a context option is -1");
 }
 
+TEST(HybridManifest, WrongBuffers) {
+  Message message;
+  EXPECT_EQ(makeDamaged("hybrid", "hybrid", message), RAPT_OK) << message.text;
+  EXPECT_FAILS(makeDamaged(R"("slots", 2])", R"("slots", 0])", message), RAPT_UNSUPPORTED, message,
+               "entry step of hybrid has a state that is not [slots, ...]");
+  EXPECT_FAILS(makeDamaged(R"("slots", 1, 3])", R"("slots", 0, 3])", message), RAPT_UNSUPPORTED, message,
+               "entry step of hybrid has a conv_state that is not [slots, ...]");
+  // With a cache but without a table of its blocks a model with states has no keys and values of its own tokens.
+  EXPECT_FAILS(makeDamaged("block_table", "block_tables", message), RAPT_UNSUPPORTED, message,
+               "entry step of hybrid has a buffer cache");
+}
+
 } // namespace
