@@ -62,7 +62,7 @@ def route(logits, chosen, softmax=True, bias=None, groups=1, kept=1, normalized=
     return weights * scale
 
 
-def mixed(x, weights, expert):
+def of_experts(x, weights, expert):
     """The sum of expert(rows, number) times weights over the experts of each row; experts see only their rows."""
     result = 0
     for number in range(weights.shape[-1]):
