@@ -12,9 +12,9 @@ import numpy
 
 import linear_attention_formula
 from decoder_families import FAMILIES
-from decoders import common, delta_hybrids, mamba_hybrids, short_convs, states
+from decoders import common, delta_hybrids, mamba, mamba_hybrids, short_convs, states
 
-STATEFUL = {name: types.SimpleNamespace(**facts) for module in (mamba_hybrids, short_convs, delta_hybrids) for name, facts in module.FAMILIES.items()}
+STATEFUL = {name: types.SimpleNamespace(**facts) for module in (mamba, mamba_hybrids, short_convs, delta_hybrids) for name, facts in module.FAMILIES.items()}
 
 
 def differ(a, b):

@@ -1,9 +1,9 @@
-"""The lfm2 family: short convolutions and attention."""
+"""The lfm2 and lfm2_moe families: short convolutions and attention."""
 
 import numpy
 
 from .common import frequencies, linear_shapes, norm_shapes, rotate, silu
-from .states import Stateful
+from .states import F32_TENSORS, Stateful, of_experts, route
 
 
 def layer_types(c):
@@ -100,6 +100,34 @@ def lfm2_shapes(c):
     return table
 
 
+class Lfm2Moe(Lfm2):
+    # transformers, models/lfm2_moe/configuration_lfm2_moe.py (text of 2026-01) and modular_lfm2_moe.py.
+    def feed_forward(self, x, at, layer):
+        if layer < self.get("num_dense_layers", 2):
+            return self.mlp(x, at)
+        biased = self.get("use_expert_bias", True)
+        bias = self.weight(at + "expert_bias") if biased and self.has("bias of the choice") else None
+        scale = self.get("routed_scaling_factor", 1.0) if self.has("routed_scaling_factor") else 1
+        routes = route(self.dense(x, at + "gate"), self.get("num_experts_per_tok", 4), not self.has("sigmoid"), bias,
+                       normalized=bool(self.get("norm_topk_prob", True)) == self.has("norm_topk_prob"), floor=1e-6, scale=scale)
+        return of_experts(x, routes, lambda rows, number: self.mlp(rows, f"{at}experts.{number}."))
+
+
+def lfm2_moe_shapes(c):
+    table, width, experts = operator_shapes(c), c["hidden_size"], c["num_experts"]
+    for layer in range(c["num_hidden_layers"]):
+        at = f"model.layers.{layer}.feed_forward."
+        if layer < c.get("num_dense_layers", 2):
+            mlp_shapes(table, at, width, c["intermediate_size"])
+            continue
+        linear_shapes(table, at + "gate", experts, width)
+        if c.get("use_expert_bias", True):
+            table[at + "expert_bias"] = (experts,)
+        for number in range(experts):
+            mlp_shapes(table, f"{at}experts.{number}.", width, c["moe_intermediate_size"])
+    return table
+
+
 SMALL = {"vocab_size": 97, "hidden_size": 48, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64,
          "rope_theta": 1000.0}
 LFM2 = ("norms of heads", "rotation", "first gate", "last gate", "bias of the convolution", "norm at the end")
@@ -113,4 +141,11 @@ FAMILIES = {
                "old": {"block_ff_dim": 80, "block_dim": 48, "block_ffn_dim_multiplier": 1.3, "theta": 300.0, "rope_theta": "absent", "tie_embedding": True,
                        "num_key_value_heads": 4}},
         QUIRKS=LFM2, Model=Lfm2, shapes=lfm2_shapes),
+    "lfm2_moe": dict(
+        SMALL={**SMALL, "model_type": "lfm2_moe", "intermediate_size": 52, "moe_intermediate_size": 20, "num_dense_layers": 1, "num_experts": 6,
+               "num_experts_per_tok": 2, "norm_topk_prob": True, "use_expert_bias": True, "layer_types": ["conv", "full_attention", "conv", "full_attention"]},
+        CASES={"plain": {}, "unbiased": {"use_expert_bias": False, "norm_topk_prob": False, "routed_scaling_factor": 1.7, "num_dense_layers": 0, "conv_bias": True,
+                                         "num_hidden_layers": 2, "layer_types": "absent", "full_attn_idxs": [0], "tie_word_embeddings": False,
+                                         "rope_theta": "absent", "rope_parameters": {"rope_type": "default", "rope_theta": 500.0}}},
+        QUIRKS=(*LFM2, "bias of the choice", "sigmoid", "routed_scaling_factor", "norm_topk_prob"), Model=Lfm2Moe, shapes=lfm2_moe_shapes, F32=F32_TENSORS),
 }
