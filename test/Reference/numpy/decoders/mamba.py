@@ -56,7 +56,7 @@ class Mamba(Stateful):
         return self.dense(self.gated(y.reshape(len(y), -1), gate, at), at + "out_proj")
 
 
-def mixer_shapes(table, at, width, sizes, taps, conv_bias, bias, norm=True):
+def mixer_shapes(table, at, width, sizes, taps, conv_bias, bias, norm=True, out_bias=None):
     heads, size, groups, channels = sizes
     inner = heads * size
     rows = inner + 2 * groups * channels
@@ -68,7 +68,7 @@ def mixer_shapes(table, at, width, sizes, taps, conv_bias, bias, norm=True):
         table[at + name] = (heads,)
     if norm:
         norm_shapes(table, at + "norm", inner)
-    linear_shapes(table, at + "out_proj", width, inner, bias)
+    linear_shapes(table, at + "out_proj", width, inner, bias if out_bias is None else out_bias)
 
 
 class Mamba2(Mamba):
