@@ -12,9 +12,10 @@ import numpy
 
 import linear_attention_formula
 from decoder_families import FAMILIES
-from decoders import common, delta_hybrids, mamba, mamba_hybrids, short_convs, states
+from decoders import common, delta_hybrids, kimi, mamba, mamba_hybrids, olmo_hybrid, short_convs, states
 
-STATEFUL = {name: types.SimpleNamespace(**facts) for module in (mamba, mamba_hybrids, short_convs, delta_hybrids) for name, facts in module.FAMILIES.items()}
+MODULES = (mamba, mamba_hybrids, short_convs, delta_hybrids, olmo_hybrid, kimi)
+STATEFUL = {name: types.SimpleNamespace(**facts) for module in MODULES for name, facts in module.FAMILIES.items()}
 
 
 def differ(a, b):
@@ -73,7 +74,8 @@ def stateful_faults(model, ids, logits):
     model.recurrence, model.short_conv = closed_form, shifted_rows
     if differ(model.in_pieces([ids[:9], ids[9:]]), logits) > 1e-11:
         yield "the closed form: other logits"
-    if any(differ(state, expected) > 1e-11 for kept, layer in zip(model.states_after(ids), whole) for state, expected in zip(kept, layer) if expected is not None):
+    if any(differ(state, expected) > 1e-11 for kept, layer in zip(model.states_after(ids), whole)
+           for state, expected in zip(kept, layer) if expected is not None):
         yield "the closed form: other states"
     del model.recurrence, model.short_conv
 

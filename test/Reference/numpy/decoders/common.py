@@ -74,14 +74,14 @@ def alibi_slopes(heads, most=8):
 
 
 def attend(query, key, value, scale, window=None, cap=None, slopes=None, around=False):
-    """Causal attention of query [length, heads, channels] to key and value [length, groups, channels]: [length, heads * channels].
+    """Causal attention of query [length, heads, channels] to key and value [length, groups, channels]: [length, heads * channels of a value].
     `around`: queries see the keys behind them as well, and a window's on either side."""
-    length, heads, channels = query.shape
+    length, heads = query.shape[:2]
     distance = numpy.arange(length)[:, None] - numpy.arange(length)[None, :]
     visible = numpy.ones_like(distance, bool) if around else distance >= 0
     if window is not None:
         visible &= abs(distance) < window
-    mixed = numpy.empty_like(query)
+    mixed = numpy.empty((length, heads, value.shape[-1]))
     for head in range(heads):
         group = head // (heads // key.shape[1])
         scores = query[:, head] @ key[:, group].T * scale
@@ -92,7 +92,7 @@ def attend(query, key, value, scale, window=None, cap=None, slopes=None, around=
         scores = numpy.where(visible, scores, -numpy.inf)
         powers = numpy.exp(scores - scores.max(-1, keepdims=True))
         mixed[:, head] = powers @ value[:, group] / powers.sum(-1, keepdims=True)
-    return mixed.reshape(length, heads * channels)
+    return mixed.reshape(length, -1)
 
 
 class Base:
@@ -165,7 +165,7 @@ def norm_shapes(table, name, width, bias=False):
 def draw(shapes, seed, around_one=()):
     """{name: float32 array}: norms around their neutral value (0 of names that end with one of `around_one`), biases that are not 0,
     and queries and keys large enough that positions, windows and groups show in the scores. Rates and steps of recurrences are such that
-    decays of a token are between 1e-3 and 0.9999."""
+    nearly all decays of a token are between 1e-3 and 0.9999."""
     random, result = numpy.random.RandomState(seed), {}
     for name, shape in shapes.items():
         if name.endswith(("A_log", "dt_bias")):

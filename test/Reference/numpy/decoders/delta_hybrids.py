@@ -25,6 +25,11 @@ def unit(x):
 
 class Qwen3Next(Stateful):
     # Defaults: transformers, models/qwen3_next/configuration_qwen3_next.py (text of summer 2026); names: modeling_qwen3_next.py.
+    convolutions, out = ("conv1d",), "out_proj"
+
+    def sizes(self):
+        return delta_sizes(self.config)
+
     def norm(self, x, name):
         one = 1 if self.has("gains around one") else 0
         return rms_norm(x, self.weight(name + ".weight") + one, self.get("rms_norm_eps", 1e-6))
@@ -54,7 +59,7 @@ class Qwen3Next(Stateful):
 
     def split(self, x, at):
         """The inputs of the convolution, the gate, and the numbers of each head: beta's and the step's."""
-        keys, values, _, _ = delta_sizes(self.config)
+        keys, values, _, _ = self.sizes()
         rows, numbers = self.dense(x, at + "in_proj_qkvz"), self.dense(x, at + "in_proj_ba")
         if not self.has("projections by head"):
             return *self.cut(rows, 1), *numpy.split(numbers, 2, axis=-1)
@@ -63,15 +68,15 @@ class Qwen3Next(Stateful):
 
     def cut(self, rows, heads):
         """q, k, v and z of rows of `heads` each, as rows of q, k and v and as rows of z."""
-        keys, values, key_size, size = delta_sizes(self.config)
+        keys, values, key_size, size = self.sizes()
         ends = numpy.cumsum([keys * key_size, keys * key_size, values * size]) // heads
         parts = [part.reshape(len(rows) // heads, -1) for part in numpy.split(rows, ends, axis=-1)]
         return numpy.concatenate(parts[:3], axis=-1), parts[3]
 
     def delta(self, x, at, layer):
-        keys, values, key_size, size = delta_sizes(self.config)
+        keys, values, key_size, size = self.sizes()
         rows, gate, beta, step = self.split(x, at)
-        rows = self.convolved(rows, at + "conv1d", layer)
+        rows = self.convolved(rows, tuple(at + name for name in self.convolutions), layer)
         rows = self.act(rows) if self.has("activation of the convolution") else rows
         q, k, v = numpy.split(rows, [keys * key_size, 2 * keys * key_size], axis=-1)
         of_value = numpy.arange(values) // (values // keys) if self.has("neighboring heads share a key") else numpy.arange(values) % keys
@@ -81,12 +86,15 @@ class Qwen3Next(Stateful):
         q = q * key_size**-0.5 if self.has("scale of queries") else q
         decay = -numpy.exp(self.weight(at + "A_log")) * softplus(step + (self.weight(at + "dt_bias") if self.has("bias of the steps") else 0))
         v = v.reshape(len(x), values, size)
-        beta = sigmoid(beta) if self.has("beta") else numpy.ones_like(beta)
+        beta = self.strength(beta) if self.has("beta") else numpy.ones_like(beta)
         if self.has("delta rule"):
             y = self.recurred(q, k, v, decay, beta, layer)
         else:
             y = self.recurred(q, k, v * beta[..., None], decay, None, layer)
-        return self.dense(self.gated(y, gate.reshape(y.shape), at).reshape(len(x), -1), at + "out_proj")
+        return self.dense(self.gated(y, gate.reshape(y.shape), at).reshape(len(x), -1), at + self.out)
+
+    def strength(self, beta):
+        return sigmoid(beta)
 
     def gated(self, y, gate, at):
         """The norm of each head, whose weight is plain, and then the gate."""
@@ -219,29 +227,32 @@ SMALL = {"vocab_size": 97, "hidden_size": 48, "num_hidden_layers": 4, "num_atten
          "linear_conv_kernel_dim": 4}
 EXPERTS = {"num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 20, "shared_expert_intermediate_size": 28}
 ROPE = {"rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 0.25, "mrope_section": [2, 1, 1], "mrope_interleaved": True}
-DELTA = ("gains around one", "part of the rotation", "gates by head", "norms of heads", "gate of attention", "activation of the convolution",
-         "neighboring heads share a key", "unit queries", "unit keys", "scale of queries", "bias of the steps", "beta", "delta rule", "norm before the gate")
+DELTA = ("activation of the convolution", "neighboring heads share a key", "unit queries", "unit keys", "scale of queries", "bias of the steps", "beta",
+         "delta rule", "norm before the gate")
+QWEN = ("gains around one", "part of the rotation", "gates by head", "norms of heads", "gate of attention", *DELTA)
 SHARED = ("gate of the shared expert", "shared expert")
 AROUND_ONE = ("layernorm.weight", "q_norm.weight", "k_norm.weight", "model.norm.weight")
 FAMILIES = {
     "qwen3_next": dict(
-        SMALL={**SMALL, **EXPERTS, "model_type": "qwen3_next", "intermediate_size": 36, "rope_theta": 1000.0, "partial_rotary_factor": 0.25, "norm_topk_prob": True},
+        SMALL={**SMALL, **EXPERTS, "model_type": "qwen3_next", "intermediate_size": 36, "rope_theta": 1000.0, "partial_rotary_factor": 0.25,
+               "norm_topk_prob": True},
         CASES={"plain": {},
                "dense": {"mlp_only_layers": [0], "decoder_sparse_step": 2, "layer_types": ["linear_attention", "full_attention", "full_attention"],
                          "num_hidden_layers": 3, "linear_num_key_heads": 3, "linear_num_value_heads": 3, "linear_conv_kernel_dim": 3, "norm_topk_prob": False,
                          "tie_word_embeddings": True, "attention_bias": True, "partial_rotary_factor": "absent", "rms_norm_eps": 1e-3},
                "v5": {"full_attention_interval": 2, "num_hidden_layers": 2, "rope_theta": "absent", "partial_rotary_factor": "absent",
                       "rope_parameters": {"rope_type": "default", "rope_theta": 300.0, "partial_rotary_factor": 0.5}}},
-        QUIRKS=(*DELTA, *SHARED, "projections by head", "norm_topk_prob"), Model=Qwen3Next, shapes=next_shapes, AROUND_ONE=AROUND_ONE, F32=F32_TENSORS),
+        QUIRKS=(*QWEN, *SHARED, "projections by head", "norm_topk_prob"), Model=Qwen3Next, shapes=next_shapes, AROUND_ONE=AROUND_ONE, F32=F32_TENSORS),
     "qwen3_5_text": dict(
         SMALL={**SMALL, "model_type": "qwen3_5_text", "intermediate_size": 36, "rope_parameters": ROPE},
-        CASES={"plain": {}, "types": {"layer_types": ["full_attention", "linear_attention", "linear_attention"], "num_hidden_layers": 3, "tie_word_embeddings": True,
-                                      "linear_num_value_heads": 6, "linear_value_head_dim": 9, "rms_norm_eps": 1e-3, "attention_bias": True,
-                                      "rope_parameters": {"rope_type": "default", "rope_theta": 200.0}}},
-        QUIRKS=DELTA, Model=Qwen35, AROUND_ONE=AROUND_ONE, F32=F32_TENSORS,
+        CASES={"plain": {},
+               "types": {"layer_types": ["full_attention", "linear_attention", "linear_attention"], "num_hidden_layers": 3, "tie_word_embeddings": True,
+                         "linear_num_value_heads": 6, "linear_value_head_dim": 9, "rms_norm_eps": 1e-3, "attention_bias": True,
+                         "rope_parameters": {"rope_type": "default", "rope_theta": 200.0}}},
+        QUIRKS=QWEN, Model=Qwen35, AROUND_ONE=AROUND_ONE, F32=F32_TENSORS,
         shapes=lambda c: shapes(c, True, lambda table, at, layer: mlp_shapes(table, at, c["hidden_size"], c["intermediate_size"]))),
     "qwen3_5_moe_text": dict(
         SMALL={**SMALL, **EXPERTS, "model_type": "qwen3_5_moe_text", "rope_parameters": ROPE},
         CASES={"plain": {}, "interval": {"full_attention_interval": 2, "num_hidden_layers": 2, "linear_num_value_heads": 2, "rms_norm_eps": 1e-3}},
-        QUIRKS=(*DELTA, *SHARED, "weights of the chosen"), Model=Qwen35Moe, shapes=moe_shapes, AROUND_ONE=AROUND_ONE, F32=F32_TENSORS),
+        QUIRKS=(*QWEN, *SHARED, "weights of the chosen"), Model=Qwen35Moe, shapes=moe_shapes, AROUND_ONE=AROUND_ONE, F32=F32_TENSORS),
 }

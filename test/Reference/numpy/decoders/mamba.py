@@ -116,7 +116,8 @@ def nemotron_kinds(c):
 
 class NemotronH(Mamba):
     # Defaults: transformers, models/nemotron_h/configuration_nemotron_h.py (text of autumn 2026); names: modular_nemotron_h.py, and for experts
-    # mlx-lm, nemotron_h.py. Projections of the mixer have the bias that use_bias says; older files say attention_head_dim.
+    # mlx-lm, nemotron_h.py. Projections of the mixer have the bias that use_bias says; older files
+    # say attention_head_dim; the head is never the embedding.
     act_key = "mamba_hidden_act"
 
     def mamba_sizes(self):
@@ -202,8 +203,7 @@ def nemotron_shapes(c):
                 linear_shapes(table, at + "fc2_latent_proj", width, latent, bias)
             mlp(at + "shared_experts.", width, c["moe_shared_expert_intermediate_size"], bias)
     norm_shapes(table, "backbone.norm_f", width)
-    if not c.get("tie_word_embeddings", False):
-        linear_shapes(table, "lm_head", c["vocab_size"], width)
+    linear_shapes(table, "lm_head", c["vocab_size"], width)
     return table
 
 
@@ -217,16 +217,17 @@ FAMILIES = {
                "bias": {"use_bias": True, "expand": 1, "num_heads": 4, "n_groups": 4, "time_step_limit": [0.0, math.inf]}},
         QUIRKS=(*MIXER, "norm of all groups"), Model=Mamba2, shapes=mamba2_shapes, F32=F32_TENSORS),
     "nemotron_h": dict(
-        SMALL={"model_type": "nemotron_h", "vocab_size": 97, "hidden_size": 44, "intermediate_size": 60, "num_hidden_layers": 4, "hybrid_override_pattern": "M*-E",
-               "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 12, "mamba_num_heads": 8, "mamba_head_dim": 9, "n_groups": 2,
-               "ssm_state_size": 13, "conv_kernel": 4, "n_routed_experts": 8, "num_experts_per_tok": 3, "n_group": 4, "topk_group": 2, "moe_intermediate_size": 28,
-               "moe_shared_expert_intermediate_size": 36, "routed_scaling_factor": 2.5, "max_position_embeddings": 64},
+        SMALL={"model_type": "nemotron_h", "vocab_size": 97, "hidden_size": 44, "intermediate_size": 60, "num_hidden_layers": 4,
+               "hybrid_override_pattern": "M*-E", "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 12,
+               "mamba_num_heads": 8, "mamba_head_dim": 9, "n_groups": 2, "ssm_state_size": 13, "conv_kernel": 4, "n_routed_experts": 8,
+               "num_experts_per_tok": 3, "n_group": 4, "topk_group": 2,
+               "moe_intermediate_size": 28, "moe_shared_expert_intermediate_size": 36, "routed_scaling_factor": 2.5, "max_position_embeddings": 64},
         CASES={"plain": {},
                "words": {"hybrid_override_pattern": "absent", "layers_block_type": ["mamba", "moe", "attention", "mamba", "mlp"], "num_hidden_layers": 5,
-                         "moe_latent_size": 20, "mlp_bias": True, "use_bias": True, "attention_bias": True, "use_conv_bias": False, "n_group": 1, "topk_group": 1,
-                         "norm_topk_prob": False, "head_dim": "absent", "attention_head_dim": 8, "time_step_limit": [0.02, 0.2]},
+                         "moe_latent_size": 20, "mlp_bias": True, "use_bias": True, "attention_bias": True, "use_conv_bias": False, "n_group": 1,
+                         "topk_group": 1, "norm_topk_prob": False, "head_dim": "absent", "attention_head_dim": 8, "time_step_limit": [0.02, 0.2]},
                "newer-words": {"hybrid_override_pattern": "absent", "layers_block_type": ["full_attention", "linear_attention", "linear_attention"],
-                               "num_hidden_layers": 3, "n_groups": 4, "tie_word_embeddings": True, "time_step_limit": [0.0, math.inf]}},
+                               "num_hidden_layers": 3, "n_groups": 4, "time_step_limit": [0.0, math.inf]}},
         QUIRKS=(*MIXER, "norms of groups", "square", "bias of the choice", "groups of experts", "routed_scaling_factor", "norm_topk_prob", "shared expert"),
         Model=NemotronH, shapes=nemotron_shapes, F32=F32_TENSORS),
 }

@@ -135,8 +135,8 @@ FAMILIES = {
     "lfm2": dict(
         SMALL={**SMALL, "model_type": "lfm2", "intermediate_size": 100, "block_multiple_of": 7, "full_attn_idxs": [1, 3]},
         CASES={"plain": {},
-               "types": {"layer_types": ["full_attention", "conv", "conv"], "full_attn_idxs": "absent", "num_hidden_layers": 3, "conv_bias": True, "conv_L_cache": 4,
-                         "block_auto_adjust_ff_dim": False, "tie_word_embeddings": False, "rope_theta": "absent",
+               "types": {"layer_types": ["full_attention", "conv", "conv"], "full_attn_idxs": "absent", "num_hidden_layers": 3, "conv_bias": True,
+                         "conv_L_cache": 4, "block_auto_adjust_ff_dim": False, "tie_word_embeddings": False, "rope_theta": "absent",
                          "rope_parameters": {"rope_type": "default", "rope_theta": 500.0}},
                "old": {"block_ff_dim": 80, "block_dim": 48, "block_ffn_dim_multiplier": 1.3, "theta": 300.0, "rope_theta": "absent", "tie_embedding": True,
                        "num_key_value_heads": 4}},
@@ -144,8 +144,9 @@ FAMILIES = {
     "lfm2_moe": dict(
         SMALL={**SMALL, "model_type": "lfm2_moe", "intermediate_size": 52, "moe_intermediate_size": 20, "num_dense_layers": 1, "num_experts": 6,
                "num_experts_per_tok": 2, "norm_topk_prob": True, "use_expert_bias": True, "layer_types": ["conv", "full_attention", "conv", "full_attention"]},
-        CASES={"plain": {}, "unbiased": {"use_expert_bias": False, "norm_topk_prob": False, "routed_scaling_factor": 1.7, "num_dense_layers": 0, "conv_bias": True,
-                                         "num_hidden_layers": 2, "layer_types": "absent", "full_attn_idxs": [0], "tie_word_embeddings": False,
-                                         "rope_theta": "absent", "rope_parameters": {"rope_type": "default", "rope_theta": 500.0}}},
+        CASES={"plain": {},
+               "unbiased": {"use_expert_bias": False, "norm_topk_prob": False, "routed_scaling_factor": 1.7, "num_dense_layers": 0, "conv_bias": True,
+                            "num_hidden_layers": 2, "layer_types": "absent", "full_attn_idxs": [0], "tie_word_embeddings": False, "rope_theta": "absent",
+                            "rope_parameters": {"rope_type": "default", "rope_theta": 500.0}}},
         QUIRKS=(*LFM2, "bias of the choice", "sigmoid", "routed_scaling_factor", "norm_topk_prob"), Model=Lfm2Moe, shapes=lfm2_moe_shapes, F32=F32_TENSORS),
 }

@@ -86,10 +86,12 @@ class Stateful(Base):
         self.memory = {}
         return numpy.concatenate([self.continued(piece) for piece in pieces])
 
-    def convolved(self, rows, name, layer):
-        """Rows through the convolution of a name, which go on from the layer's last inputs."""
-        weight = self.weight(name + ".weight")
-        bias = self.weight(name + ".bias") if name + ".bias" in self.tensors and self.has("bias of the convolution") else 0
+    def convolved(self, rows, names, layer):
+        """Rows through the convolutions of the names, one or several of adjacent channels, which go on from the layer's last inputs."""
+        names = (names,) if isinstance(names, str) else names
+        weight = numpy.concatenate([self.weight(name + ".weight") for name in names])
+        biased = names[0] + ".bias" in self.tensors and self.has("bias of the convolution")
+        bias = numpy.concatenate([self.weight(name + ".bias") for name in names]) if biased else 0
         before = self.memory.get((layer, "conv"), numpy.zeros((weight.shape[-1] - 1, rows.shape[-1])))
         self.memory[layer, "conv"] = numpy.concatenate([before, rows])[len(rows) :]
         return self.short_conv(rows, weight, bias, before)
