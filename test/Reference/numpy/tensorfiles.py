@@ -69,24 +69,24 @@ def write(path, tensors, dtype, kinds=None):
     return offset
 
 
-def writeDirectory(directory, tensors, dtype, shards=1):
+def writeDirectory(directory, tensors, dtype, shards=1, kinds=None):
     """model.safetensors, or `shards` files with an index; the tensors are dealt out in turn."""
     if shards == 1:
-        write(os.path.join(directory, "model.safetensors"), tensors, dtype)
+        write(os.path.join(directory, "model.safetensors"), tensors, dtype, kinds)
         return
     total, places = 0, {}
     for shard in range(shards):
         name = f"model-{shard + 1:05}-of-{shards:05}.safetensors"
         part = {tensor: tensors[tensor] for tensor in list(tensors)[shard::shards]}
-        total += write(os.path.join(directory, name), part, dtype)
+        total += write(os.path.join(directory, name), part, dtype, kinds)
         places.update({tensor: name for tensor in part})
     with open(os.path.join(directory, "model.safetensors.index.json"), "w", encoding="utf-8") as file:
         json.dump({"metadata": {"total_size": total}, "weight_map": places}, file, indent=2)
 
 
-def writeModel(directory, config, tensors, dtype, shards=1):
+def writeModel(directory, config, tensors, dtype, shards=1, kinds=None):
     """A model's directory: config.json and the weights."""
     os.makedirs(directory, exist_ok=True)
     with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
         json.dump(config, file, indent=2)
-    writeDirectory(directory, tensors, dtype, shards)
+    writeDirectory(directory, tensors, dtype, shards, kinds)

@@ -74,14 +74,14 @@ def alibi_slopes(heads, most=8):
 
 
 def attend(query, key, value, scale, window=None, cap=None, slopes=None, around=False):
-    """Causal attention of query [length, heads, channels] to key and value [length, groups, channels]: [length, heads * channels].
+    """Causal attention of query [length, heads, channels] to key and value [length, groups, channels]: [length, heads * channels of a value].
     `around`: queries see the keys behind them as well, and a window's on either side."""
-    length, heads, channels = query.shape
+    length, heads = query.shape[:2]
     distance = numpy.arange(length)[:, None] - numpy.arange(length)[None, :]
     visible = numpy.ones_like(distance, bool) if around else distance >= 0
     if window is not None:
         visible &= abs(distance) < window
-    mixed = numpy.empty_like(query)
+    mixed = numpy.empty((length, heads, value.shape[-1]))
     for head in range(heads):
         group = head // (heads // key.shape[1])
         scores = query[:, head] @ key[:, group].T * scale
@@ -92,7 +92,7 @@ def attend(query, key, value, scale, window=None, cap=None, slopes=None, around=
         scores = numpy.where(visible, scores, -numpy.inf)
         powers = numpy.exp(scores - scores.max(-1, keepdims=True))
         mixed[:, head] = powers @ value[:, group] / powers.sum(-1, keepdims=True)
-    return mixed.reshape(length, heads * channels)
+    return mixed.reshape(length, -1)
 
 
 class Base:
@@ -164,9 +164,13 @@ def norm_shapes(table, name, width, bias=False):
 
 def draw(shapes, seed, around_one=()):
     """{name: float32 array}: norms around their neutral value (0 of names that end with one of `around_one`), biases that are not 0,
-    and queries and keys large enough that positions, windows and groups show in the scores."""
+    and queries and keys large enough that positions, windows and groups show in the scores. Rates and steps of recurrences are such that
+    nearly all decays of a token are between 1e-3 and 0.9999."""
     random, result = numpy.random.RandomState(seed), {}
     for name, shape in shapes.items():
+        if name.endswith(("A_log", "dt_bias")):
+            result[name] = random.uniform(*((0, 2) if name.endswith("A_log") else (-5, -2)), shape).astype(F32)
+            continue
         values = random.standard_normal(shape)
         if name.endswith("bias"):
             values *= 0.3
@@ -187,7 +191,8 @@ def make(family, directory, case, seed=0, dtype="F32"):
     config.setdefault("eos_token_id", config["vocab_size"] - 1)
     config["torch_dtype"] = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}[dtype]
     tensors = draw(family.shapes(config), seed, getattr(family, "AROUND_ONE", ()))
-    tensorfiles.writeModel(directory, config, tensors, dtype)
+    kinds = {name: "F32" for name in tensors if name.endswith(getattr(family, "F32", ()))}
+    tensorfiles.writeModel(directory, config, tensors, dtype, kinds=kinds)
     return config
 
 
