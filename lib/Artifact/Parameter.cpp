@@ -32,7 +32,7 @@ std::vector<std::string> sourceTensors(const std::vector<Parameter> &parameters)
   for (const Parameter &parameter : parameters)
     for (const Source &source : parameter.sources)
       for (int64_t layer = 0; layer < parameter.layers; ++layer)
-        names.push_back(sourceName(source, parameter.firstLayer + layer));
+        names.push_back(sourceName(source, parameter.layerNumber(layer)));
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;

@@ -35,17 +35,21 @@ struct Layout {
 /// One parameter, possibly stacked over layers.
 struct Parameter {
   std::string name;
-  DType storage = DType::F32;  ///< F32 of a quantized parameter
-  Shape shape;                 ///< logical, of one layer
-  int64_t layers = 1;          ///< layers stacked; 1 when not stacked
-  int64_t firstLayer = 0;      ///< the number that {layer} takes first
-  std::vector<Source> sources; ///< joined in order
-  Join join = {};              ///< dims of one layer; of several sources
+  DType storage = DType::F32;             ///< F32 of a quantized parameter
+  Shape shape;                            ///< logical, of one layer
+  int64_t layers = 1;                     ///< layers stacked; 1 when not stacked
+  int64_t firstLayer = 0;                 ///< the number that {layer} takes first
+  std::vector<int64_t> layerNumbers = {}; ///< those that it takes, where they do not follow one another
+  std::vector<Source> sources;            ///< joined in order
+  Join join = {};                         ///< dims of one layer; of several sources
   Layout layout;
   Quantization quantization = {}; ///< of a matrix, along the rows of panels or the columns of a row
   // Decided by the compiler, checked by the packer:
   uint64_t offset = 0;      ///< bytes from the start of the "weights" section, multiple of 64
   uint64_t layerStride = 0; ///< bytes from one layer to the next, multiple of 64
+
+  /// What {layer} is of the layer that is number `place`.
+  int64_t layerNumber(int64_t place) const { return layerNumbers.empty() ? firstLayer + place : layerNumbers[place]; }
 };
 
 /// Names of all source tensors of `parameters`, layers expanded, each once, sorted.

@@ -88,7 +88,7 @@ ParameterWriter::ParameterWriter(const Parameter &parameter, const TensorReader 
     : parameter(&parameter), reader(&reader) {}
 
 std::string ParameterWriter::tensorName(int64_t layer, size_t source) const {
-  return sourceName(parameter->sources[source], parameter->firstLayer + layer);
+  return sourceName(parameter->sources[source], parameter->layerNumber(layer));
 }
 
 std::string ParameterWriter::tensorOf(int64_t layer, int64_t row, int64_t column) const {

@@ -168,7 +168,7 @@ std::vector<MatrixError> collectErrors(const std::vector<Parameter> &parameters,
   for (size_t i = 0; i < slots.size(); ++i) {
     const Parameter &parameter = parameters[slots[i].parameter];
     if (parameter.quantization)
-      errors.push_back({sourceName(parameter.sources[0], parameter.firstLayer + slots[i].layer), sums[i]});
+      errors.push_back({sourceName(parameter.sources[0], parameter.layerNumber(slots[i].layer)), sums[i]});
   }
   return errors;
 }

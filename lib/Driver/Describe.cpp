@@ -78,6 +78,8 @@ Expected<artifact::Parameter> describe(attn::ParameterOp op, const Target &targe
   parameter.shape.assign(layout->getShape().begin(), layout->getShape().end());
   parameter.layers = op.getLayers().value_or(1);
   parameter.firstLayer = op.getFirstLayer();
+  if (std::optional<ArrayRef<int64_t>> numbers = op.getLayerNumbers())
+    parameter.layerNumbers = numbers->vec();
   for (auto source : op.getSources().getAsRange<attn::SourceAttr>())
     parameter.sources.push_back(describe(source, op.getStoredShape(source)));
   if (std::optional<attn::JoinAttr> join = op.getJoin())

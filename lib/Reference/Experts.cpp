@@ -77,7 +77,8 @@ FailureOr<SmallVector<Tensor<S>>> evaluate(attn::RouteOp op, const Tensor<S> &lo
       sum += scores[expert];
     for (auto [j, expert] : llvm::enumerate(chosen)) {
       experts->ints[t * k + j] = expert;
-      weights->floats[t * k + j] = (op.getNormalized() ? scores[expert] / (sum + S(1e-20)) : scores[expert]) * scale;
+      weights->floats[t * k + j] =
+          (op.getNormalized() ? scores[expert] / (sum + S(op.floorOfSum())) : scores[expert]) * scale;
     }
   }
   return SmallVector<Tensor<S>>{std::move(*weights), std::move(*experts)};

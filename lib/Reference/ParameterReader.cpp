@@ -124,7 +124,7 @@ std::string rapt::reference::tensorName(attn::ParameterOp parameter, attn::Sourc
   std::string name = source.getName().str();
   if (!parameter.getLayers())
     return name;
-  const std::string number = std::to_string(parameter.getFirstLayer() + layer);
+  const std::string number = std::to_string(parameter.getLayerNumber(layer));
   for (size_t at = name.find(placeholder); at != std::string::npos; at = name.find(placeholder, at))
     name.replace(at, placeholder.size(), number);
   return name;

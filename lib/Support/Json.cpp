@@ -250,6 +250,27 @@ bool json::parse(std::string_view text, unsigned depth, Value &value, Fault &fau
   return false;
 }
 
+/// The text with strings in place of Infinity and -Infinity outside of strings, at the same bytes.
+static std::string withInfinity(std::string_view text) {
+  constexpr std::string_view name = "Infinity", string = "\"\\u221e\"", negative = "\"-\\u221e\"";
+  static_assert(name.size() == string.size() && name.size() + 1 == negative.size());
+  std::string all(text);
+  bool isQuoted = false;
+  for (size_t at = 0; at < all.size(); ++at) {
+    if (isQuoted && all[at] == '\\')
+      ++at;
+    else if (all[at] == '"')
+      isQuoted = !isQuoted;
+    else if (!isQuoted && all.compare(at, name.size(), name) == 0) {
+      const bool isNegative = at > 0 && all[at - 1] == '-';
+      const std::string_view by = isNegative ? negative : string;
+      all.replace(at - isNegative, by.size(), by);
+      at += name.size() - 1;
+    }
+  }
+  return all;
+}
+
 Expected<Value> json::parse(std::string_view text, Limits limits) {
   if (text.size() > limits.bytes)
     return Error{"JSON of " + std::to_string(text.size()) + " bytes, more than the " + std::to_string(limits.bytes) +
@@ -257,7 +278,8 @@ Expected<Value> json::parse(std::string_view text, Limits limits) {
   try {
     Value value;
     Fault fault;
-    if (parse(text, limits.depth, value, fault))
+    const std::string own = limits.allowsInfinity ? withInfinity(text) : std::string();
+    if (parse(limits.allowsInfinity ? own : text, limits.depth, value, fault))
       return value;
     return Error{"invalid JSON at " + placeOf(text, fault.byte) + ": " + fault.reason};
   } catch (const std::bad_alloc &) {

@@ -72,6 +72,8 @@ void setMember(Object &members, std::string_view key, Value value);
 struct Limits {
   unsigned depth = 64;
   size_t bytes = size_t(1) << 30;
+  /// Python's json writes Infinity, which is no JSON: it is read as the string "\u221e", -Infinity as "-\u221e".
+  bool allowsInfinity = false;
 };
 
 /// Parses one document. The error says where (line, column and byte) and what; callers put the file's name before it.

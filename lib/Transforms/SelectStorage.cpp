@@ -26,15 +26,17 @@ Type storageNamed(StringRef name, MLIRContext *context) {
       .Default({});
 }
 
-/// Whether an op reads a weight by element or as the activation whose type its result has, or is of another dialect,
-/// whose ops do not convert what they read.
+/// Whether an op reads a weight by element, whose channels it does not tell, or as the activation whose type its result
+/// has, or is of another dialect, whose ops do not convert what they read.
 bool isTable(OpOperand &use) {
   if (!isa<attn::AttnDialect>(use.getOwner()->getDialect()))
     return true;
   if (use.getOperandNumber() == 0 && use.getOwner()->hasTrait<attn::KeepsElementType>())
     return true;
   auto op = dyn_cast<attn::ChannelsOpInterface>(use.getOwner());
-  std::optional<attn::WeightUse> weight = op ? op.getWeightUse(use) : std::nullopt;
+  if (!op || isa<attn::RMSNormOp, attn::LayerNormOp>(use.getOwner()))
+    return true;
+  std::optional<attn::WeightUse> weight = op.getWeightUse(use);
   return weight && !weight->contracted && !op.getChannelsDim(use);
 }
 

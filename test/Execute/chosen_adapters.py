@@ -480,6 +480,8 @@ def cases(options, directory):
         "gpt2": of_gpt2,
         "phi3": of_family("phi3", "model.layers.{}.", ("self_attn.qkv_proj", "mlp.gate_up_proj", "mlp.down_proj")),
         "gpt_neox": of_family("gpt_neox", "gpt_neox.layers.{}.", ("attention.query_key_value", "attention.dense", "mlp.dense_4h_to_h")),
+        "mamba2": of_family("mamba2", "backbone.layers.{}.mixer.", ("in_proj", "out_proj")),
+        "qwen3_5_text": of_family("qwen3_5_text", "model.layers.{}.", ("linear_attn.in_proj_qkv", "linear_attn.out_proj", "mlp.down_proj")),
         "llama-bf16": of_llama("llama-bf16", {"hidden_size": 96}, ranks, bf16, dtype="BF16"),
         # Weights and activations have 8 bits, and are compared with floats; a missing adapter is 1 apart.
         "llama-w8": of_llama("llama-w8", {}, ranks, 1.2e-1, flags=["--quantize=w8"]),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Text that the reference evaluator generates: the ids of rapt-reference equal those of compiled code, greedy and by beams, of random models whose sequences keep
-something of each kind: a cache, caches of windows, a source, states, and adapters.
+something of each kind: a cache, caches of windows, a source, states, states beside a cache, and adapters.
 
     evaluated_generation.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --rapt-reference build/bin/rapt-reference
 """
@@ -37,6 +37,7 @@ MODELS = {
     "decoder": lambda source: llama.makeModel(source, {}, 5),
     "windows": make_windows,
     "encoder-decoder": lambda source: t5.make(source, {}, 5),
+    "hybrid": lambda source: common.make(FAMILIES["qwen3_next"], source, "v5", 3),
     "states": lambda source: recurrent.make(source, {**recurrent.LM, "num_layers": 2}),
 }
 

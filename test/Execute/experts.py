@@ -13,7 +13,7 @@ import passed
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(41)
-# name: kind, logits, experts, chosen, whether there is a bias, (kept, groups, by) or None, normalized, scale
+# name: kind, logits, experts, chosen, whether there is a bias, (kept, groups, by) or None, whether it is normalized or the floor of the sum, scale
 ROUTES = {
     "plain": ("softmax", 128, 128, 8, False, None, False, None),
     "normalized": ("softmax", 8, 8, 2, False, None, True, None),
@@ -23,6 +23,7 @@ ROUTES = {
     "grouped": ("sigmoid", 64, 64, 8, True, (4, 8, 2), True, 2.5),
     "grouped_by_most": ("softmax", 40, 40, 6, False, (3, 8, 1), False, 16.0),
     "biased": ("softmax", 24, 24, 4, True, None, False, None),
+    "floored": ("sigmoid", 16, 16, 3, True, None, 0.25, 2.0),
 }
 # name: rows of the weight that are summed, columns of a matrix, matrices, elements of input and weight, whether weights are [n, k], extra operands, epilogue
 LINEARS = {
@@ -44,6 +45,7 @@ SUMS = {"wide": (96, 4, "f32", True), "narrow": (20, 3, "f32", True), "halves": 
 def route_text(name, kind, logits, experts, chosen, bias, within, normalized, scale):
     biased = f', %bias: tensor<{experts}xf32> {{attn.name = "bias"}}' if bias else ""
     how = f" of {experts}" + (f" within {within[0]} of {within[1]} groups by {within[2]}" if within else "") + (" normalized" if normalized else "") + (f" scale {scale}" if scale else "")
+    how += "" if isinstance(normalized, bool) else f" floor {normalized}"
     types = f"tensor<?x{logits}xf32>" + (f", tensor<{experts}xf32>" if bias else "")
     w, e = f"tensor<?x{chosen}xf32>", f"tensor<?x{chosen}xi32>"
     return f"""func.func @route_{name}(%x: tensor<?x{logits}xf32> {{attn.name = "x", attn.dims = ["tokens"]}}{biased}) -> ({w} {{attn.name = "w", attn.dims = ["tokens"]}}, {e} {{attn.name = "e", attn.dims = ["tokens"]}}) attributes {{attn.entry}} {{
@@ -74,7 +76,7 @@ def routed(x, bias, kind, experts, chosen, within, normalized, scale):
     found = order[:, :chosen]
     weights = np.take_along_axis(scores, found, 1)
     if normalized:
-        weights = weights / (weights.sum(1, keepdims=True) + 1e-20)
+        weights = weights / (weights.sum(1, keepdims=True) + (1e-20 if normalized is True else normalized))
     return weights * (scale or 1), found.astype(np.int32)
 
 

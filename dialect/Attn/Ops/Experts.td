@@ -12,7 +12,7 @@ def Attn_RouteOp : Attn_TensorOp<"route", [Attn_HasElementTypes<["getElementUse"
   let description = [{
     The scores of a token are the softmax, or the sigmoids, of its first `of` logits. The k experts with the largest scores are chosen, the largest
     first; of equal scores the lower expert's counts as larger, and NaN counts as the least. `weights[t, j]` is the score of expert `experts[t, j]`,
-    divided by the sum of the k chosen scores and 1e-20 where the op is `normalized`, times `scale`.
+    divided by the sum of the k chosen scores and `floor` (1e-20) where the op is `normalized`, times `scale`.
 
     With a bias, score + bias decides which experts are chosen, and nothing else (DeepSeek-V3). `within m of g groups by n` chooses within groups: the
     experts are g groups of equal size, one behind another; a group counts as much as the sum of its n largest numbers that decide; the m groups that
@@ -28,13 +28,18 @@ def Attn_RouteOp : Attn_TensorOp<"route", [Attn_HasElementTypes<["getElementUse"
     ```
   }];
   let arguments = (ins Attn_RoutingAttr:$kind, Attn_RankedTensor:$logits, Optional<Attn_RankedTensor>:$bias, I64Attr:$of,
-                       OptionalAttr<Attn_ExpertGroupsAttr>:$within, UnitAttr:$normalized, OptionalAttr<F32Attr>:$scale);
+                       OptionalAttr<Attn_ExpertGroupsAttr>:$within, UnitAttr:$normalized, OptionalAttr<F32Attr>:$scale,
+                       OptionalAttr<F32Attr>:$floor);
   let results = (outs Attn_RankedTensor:$weights, RankedTensorOf<[I32]>:$experts);
   let assemblyFormat = [{
-    $kind $logits (`,` $bias^)? `of` $of (`within` $within^)? (`normalized` $normalized^)? (`scale` $scale^)? attr-dict
+    $kind $logits (`,` $bias^)? `of` $of (`within` $within^)? (`normalized` $normalized^)? (`scale` $scale^)? (`floor` $floor^)? attr-dict
     `:` type($logits) (`,` type($bias)^)? `->` type($weights) `,` type($experts)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// What is added to the sum of a token's scores before they are divided by it.
+    float floorOfSum() { return getFloor() ? getFloor()->convertToFloat() : 1e-20f; }
+  }];
 }
 
 def Attn_GroupRowsOp : Attn_TensorOp<"group_rows", [Pure, Attn_MovesAll]> {

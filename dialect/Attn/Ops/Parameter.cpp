@@ -179,6 +179,13 @@ LogicalResult ParameterOp::verify() {
     if (type.getRank() < 1 || type.getDimSize(0) != static_cast<int64_t>(*layers))
       return emitOpError() << "is stacked over " << *layers << " layers, but its type is " << type;
   }
+  if (std::optional<ArrayRef<int64_t>> numbers = getLayerNumbers()) {
+    if (int64_t(numbers->size()) != int64_t(getLayers().value_or(0)) || getFirstLayer() != 0)
+      return emitOpError() << "needs one number for each of its " << getLayers().value_or(0)
+                           << " layers and no first layer, found [" << *numbers << "]";
+    if (numbers->front() < 0 || std::ranges::adjacent_find(*numbers, std::ranges::greater_equal()) != numbers->end())
+      return emitOpError() << "needs ascending numbers of layers from 0 on, found [" << *numbers << "]";
+  }
   if (llvm::is_contained(type.getShape(), 0))
     return emitOpError() << "needs extents from 1 on, found " << type;
   if (layout && !layout->isStored(getSliceType()))

@@ -47,7 +47,7 @@ def Attn_ParameterOp : Attn_Op<"parameter", [Attn_StaysInTiles, Attn_StaysInHost
   let description = [{
     A weight by name. `sources` are tensors of the checkpoint with what is done to each (`#attn.source`). Several are joined: `concat<dim = D>` or
     `stack<dim = D>`, dims counted in one layer. With `layers` the first dim of the type counts layers, and each source's `{layer}` runs from
-    `first_layer`. The element type is the storage type, to which values are rounded last.
+    `first_layer`, or takes the numbers `layer_numbers`, one for each layer. The element type is the storage type, to which values are rounded last.
     A matrix may be quantized (`!attn.quantized`). `layout` and `offset` (bytes in the weight file) appear when a layout is materialized; the type is then the
     physical one, and the sources make the layout's shape.
 
@@ -60,12 +60,17 @@ def Attn_ParameterOp : Attn_Op<"parameter", [Attn_StaysInTiles, Attn_StaysInHost
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type, OptionalAttr<I64Attr>:$layers,
-                       DefaultValuedAttr<I64Attr, "0">:$first_layer, OptionalAttr<Attn_JoinAttr>:$join,
+                       DefaultValuedAttr<I64Attr, "0">:$first_layer, OptionalAttr<DenseI64ArrayAttr>:$layer_numbers,
+                       OptionalAttr<Attn_JoinAttr>:$join,
                        TypedArrayAttrBase<Attn_SourceAttr, "sources">:$sources,
                        OptionalAttr<Attn_ParameterLayoutInterface>:$layout, OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$stride);
   let assemblyFormat = "$sym_name (`layers` $layers^)? `:` $type `from` custom<JoinedSources>($join, $sources) attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// The number in names of tensors of the layer that is number `place` of the first dim.
+    int64_t getLayerNumber(int64_t place) {
+      return getLayerNumbers() ? (*getLayerNumbers())[place] : int64_t(getFirstLayer()) + place;
+    }
     /// The type of one layer's slice.
     ::mlir::RankedTensorType getSliceType();
     /// The shape of one layer before padding, which the sources make.

@@ -207,7 +207,7 @@ struct DecomposeRoute : OpRewritePattern<attn::RouteOp> {
       Value sum =
           loop(b, index(b, 0), index(b, k), 1, number(b, 0),
                [&](ImplicitLocOpBuilder &b, Value place, Value carried) { return add(b, carried, scoreOf(b, place)); });
-      weight = arith::DivFOp::create(b, weight, add(b, sum, number(b, 1e-20)));
+      weight = arith::DivFOp::create(b, weight, add(b, sum, number(b, op.floorOfSum())));
     }
     if (op.getScale())
       weight = arith::MulFOp::create(b, weight, number(b, op.getScale()->convertToFloat()));

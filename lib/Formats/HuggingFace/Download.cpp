@@ -46,7 +46,7 @@ Expected<std::string> huggingface::readDownloaded(const std::string &path, uint6
 
 Expected<json::Value> huggingface::readDownloadedJson(const std::string &path, uint64_t most) {
   RAPT_ASSIGN_OR_RETURN(std::string text, readDownloaded(path, most));
-  RAPT_ASSIGN_OR_RETURN(json::Value value, withContext(shownPath(path), json::parse(text)));
+  RAPT_ASSIGN_OR_RETURN(json::Value value, withContext(shownPath(path), json::parse(text, {.allowsInfinity = true})));
   return value;
 }
 

@@ -9,6 +9,7 @@
 #include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Specs/DecoderConfig.h"
+#include "lib/Import/Specs/TextPart.h"
 #include "lib/Import/Specs/VisionLanguage.h"
 
 using namespace rapt;

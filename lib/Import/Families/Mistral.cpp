@@ -19,6 +19,7 @@
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Specs/DecoderConfig.h"
+#include "lib/Import/Specs/TextPart.h"
 #include "lib/Import/Specs/VisionLanguage.h"
 
 using namespace rapt;
@@ -68,30 +69,13 @@ static DecoderSpec readMinistral3(const DecoderSource &source) {
 
 const DecoderFamily importing::ministral3 = {.read = readMinistral3};
 
-static DecoderSpec readTextPart(const DecoderSource &source) {
-  huggingface::ConfigReader &config = source.config;
-  std::optional<huggingface::ConfigReader> text = config.open("text_config");
-  if (!text) {
-    config.fail("text_config is missing, must be an object with the keys of a mistral or ministral3");
-    return {};
-  }
-  const bool isMinistral = text->getEnum("model_type", {"mistral", "ministral3"}, "mistral") == "ministral3";
-  const DecoderSource part = {source.model, *text, source.options, /*isPart=*/true};
-  DecoderSpec spec = isMinistral ? readMinistral3(part) : readMistral(part);
-  setTextPart(part, spec);
-  spec.head.isTied = config.getBool("tie_word_embeddings", spec.head.isTied);
-  spec.ignoredTensors.push_back("*lm_head.weight"); // of a tied head
-  std::vector<std::string_view> harmless = (isMinistral ? ministral3 : mistral).harmlessKeys;
-  for (const char *key : {"architectures", "bos_token_id", "dtype", "initializer_range", "is_composition",
-                          "pad_token_id", "torch_dtype", "use_cache"})
-    harmless.push_back(key);
-  config.close(std::move(*text), harmless);
-  source.model.warn(shownPath(config.file()) + ": the text part is compiled, which takes no images");
-  return spec;
+static DecoderSpec readWhole(const DecoderSource &source) {
+  const TextFamily families[] = {{"mistral", mistral}, {"ministral3", ministral3}};
+  return readTextPart(source, families);
 }
 
 static const DecoderFamily whole = {
-    .read = readTextPart,
+    .read = readWhole,
     // Keys of the whole that only images obey.
     .harmlessKeys = {"ignore_index", "image_seq_length", imageIdKeys[0], imageIdKeys[1], "multimodal_projector_bias",
                      "pad_token_id", "projector_hidden_act", "spatial_merge_size", "vision_config",

@@ -83,7 +83,8 @@ void ParameterSet::addAdaptersOf(size_t index, huggingface::ModelDescription &mo
       if (!isFirst && !isConv1D)
         own.transforms = withRowsOf(rank, source)->transforms;
       for (const Run &run : weight.runs)
-        for (int64_t layer = run.first; layer < run.first + run.count; ++layer) {
+        for (int64_t at = run.first; at < run.first + run.count; ++at) {
+          const int64_t layer = weight.stack->numbers.empty() ? at : weight.stack->numbers[at];
           huggingface::AdapterTensor tensor{{run.dtype, stored}, nullptr, isFirst};
           if (i)
             if (auto changed = adapters[i - 1].changes.find(artifact::sourceName(source, layer));
@@ -113,10 +114,9 @@ Status ParameterSet::addAdapters(huggingface::ModelDescription &model) {
     const bool isOwn = weight.stack && isMatrix(weight.symbol, weight.sources, weight.isConv1D);
     if (isOwn)
       own.push_back(i);
-    const int64_t first = weight.stack ? weight.stack->first : 0;
     for (const artifact::Source &source : weight.sources)
-      for (int64_t layer = first; layer < first + layersOf(weight); ++layer) {
-        const std::string name = weight.stack ? artifact::sourceName(source, layer) : source.name;
+      for (int64_t place = 0; place < layersOf(weight); ++place) {
+        const std::string name = weight.stack ? artifact::sourceName(source, numberOf(weight, place)) : source.name;
         (isOwn ? changeable : readOtherwise).insert(name);
         for (const huggingface::NamedAdapter &adapter : model.namedAdapters())
           if (auto changed = adapter.changes.find(name); changed != adapter.changes.end())

@@ -29,6 +29,9 @@ inline constexpr std::string_view encoder[] = {"attention_probs_dropout_prob", "
 inline constexpr std::string_view sides[] = {
     "activation_dropout", "attention_dropout",  "decoder_layerdrop", "dropout",  "encoder_layerdrop",
     "init_std",           "is_encoder_decoder", "num_hidden_layers", "use_cache"};
+/// Keys of the training of state-space layers' steps, and of Hugging Face's kernels.
+inline constexpr std::string_view steps[] = {"time_step_floor", "time_step_max", "time_step_min"};
+inline constexpr std::string_view mamba[] = {"mamba_chunk_size", "use_mamba_kernels"};
 /// Keys of encoders of images that are a part of another model.
 inline constexpr std::string_view backbone[] = {"out_features", "out_indices", "stage_names"};
 

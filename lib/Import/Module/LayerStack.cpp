@@ -51,64 +51,93 @@ static std::vector<unsigned> distinguish(const ParameterSet &parameters, const L
   return result;
 }
 
-static func::FuncOp buildBlock(OpBuilder builder, const Twine &name, const LayerStack &stack, int64_t example,
-                               ValueRange state, ValueRange shared, BlockBody body) {
+namespace {
+
+/// A function that computes layers of one kind.
+struct KindOfLayer {
+  func::FuncOp block;
+  SmallVector<unsigned> lists; ///< those that have these layers, whose places there are the block's arguments
+};
+
+/// The lists of layers among which layers have a place of their own, each once.
+std::vector<LayerNumbers> listsOf(const ParameterSet &parameters, const LayerStack &stack) {
+  std::vector<LayerNumbers> lists = parameters.scattered(stack.stack);
+  for (const LayerNumbers &list : stack.among) {
+    const bool isNumber = list.front() == 0 && list.back() + 1 == int64_t(list.size());
+    if (!isNumber && !llvm::is_contained(lists, list))
+      lists.push_back(list);
+  }
+  return lists;
+}
+
+KindOfLayer buildBlock(OpBuilder builder, const Twine &name, ArrayRef<LayerNumbers> lists, int64_t example,
+                       ValueRange state, ValueRange shared, BlockBody body) {
+  KindOfLayer kind;
+  for (auto [i, list] : llvm::enumerate(lists))
+    if (llvm::is_contained(list, example))
+      kind.lists.push_back(i);
   SmallVector<Type> stateTypes(state.getTypes()), inputs = stateTypes;
-  inputs.append(stack.slots.empty() ? 1 : 2, builder.getIndexType());
+  inputs.append(1 + kind.lists.size(), builder.getIndexType());
   llvm::append_range(inputs, shared.getTypes());
   Location loc = NameLoc::get(builder.getStringAttr(layerPlaceholder));
-  auto block = func::FuncOp::create(builder, loc, name.str(), builder.getFunctionType(inputs, stateTypes));
-  block.setPrivate();
-  Block *entry = block.addEntryBlock();
+  kind.block = func::FuncOp::create(builder, loc, name.str(), builder.getFunctionType(inputs, stateTypes));
+  kind.block.setPrivate();
+  Block *entry = kind.block.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   ValueRange arguments = entry->getArguments();
-  size_t states = state.size();
-  SmallVector<Value> results =
-      body(builder, {arguments[states], example}, arguments.take_front(states), arguments.drop_front(states + 1));
+  const size_t states = state.size();
+  SmallVector<LayerPlace> places;
+  for (unsigned list : kind.lists)
+    places.push_back({lists[list], arguments[states + 1 + places.size()]});
+  SmallVector<Value> results = body(builder, {arguments[states], example, places}, arguments.take_front(states),
+                                    arguments.drop_front(states + 1 + places.size()));
   func::ReturnOp::create(builder, loc, results);
-  return block;
+  return kind;
 }
 
-/// The slot of the layer that is number `nth` of each period, where the loop over the segment is at layer `number`.
-/// `slots` are those of the segment's layers: each period has as many of the layer's kind.
-static Value slotOf(OpBuilder &builder, Location loc, const Segment &segment, ArrayRef<int64_t> slots, size_t nth,
-                    Value number) {
+/// The place in `list` of the layer that is number `nth` of each period, where the loop over the segment is at layer
+/// `number`. Each period has as many layers of the list.
+Value placeIn(OpBuilder &builder, Location loc, const Segment &segment, const LayerNumbers &list, int64_t nth,
+              Value number) {
   auto constant = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
+  auto placeOf = [&](int64_t layer) -> int64_t { return llvm::find(list, layer) - list.begin(); };
+  const int64_t first = placeOf(segment.first + nth);
   if (segment.count == 1)
-    return constant(slots[nth]);
+    return constant(first);
   Value iteration = arith::SubIOp::create(builder, loc, number, constant(segment.first));
   iteration = arith::DivUIOp::create(builder, loc, iteration, constant(segment.period));
-  const int64_t each = slots[nth + size_t(segment.period)] - slots[nth];
+  const int64_t each = placeOf(segment.first + segment.period + nth) - first;
   return arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, iteration, constant(each)),
-                               constant(slots[nth]));
+                               constant(first));
 }
 
-/// The loop over one segment, which calls `blocks` in turn. `slots` are those of its layers, if they have any.
-static SmallVector<Value> buildLoop(OpBuilder &builder, Location loc, const Segment &segment,
-                                    ArrayRef<func::FuncOp> blocks, ValueRange state, ValueRange shared,
-                                    ArrayRef<int64_t> slots) {
+/// The loop over one segment, which calls the blocks of a period in turn.
+SmallVector<Value> buildLoop(OpBuilder &builder, Location loc, const Segment &segment, ArrayRef<KindOfLayer> period,
+                             ArrayRef<LayerNumbers> lists, ValueRange state, ValueRange shared) {
   auto constant = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
   Value begin = constant(segment.first), step = constant(segment.period);
   Value end = constant(segment.first + segment.period * segment.count);
   auto loop = scf::ForOp::create(
       builder, loc, begin, end, step, state, [&](OpBuilder &inner, Location, Value number, ValueRange carried) {
         SmallVector<Value> current = llvm::to_vector(carried);
-        for (auto [place, block] : llvm::enumerate(blocks)) {
+        for (auto [nth, kind] : llvm::enumerate(period)) {
           Value layer = number;
-          if (place != 0)
-            layer = arith::AddIOp::create(inner, loc, number, arith::ConstantIndexOp::create(inner, loc, place));
+          if (nth != 0)
+            layer = arith::AddIOp::create(inner, loc, number, arith::ConstantIndexOp::create(inner, loc, nth));
           SmallVector<Value> operands = current;
           operands.push_back(layer);
-          if (!slots.empty())
-            operands.push_back(slotOf(inner, loc, segment, slots, place, number));
+          for (unsigned list : kind.lists)
+            operands.push_back(placeIn(inner, loc, segment, lists[list], int64_t(nth), number));
           llvm::append_range(operands, shared);
-          auto call = func::CallOp::create(inner, loc, block, operands);
+          auto call = func::CallOp::create(inner, loc, kind.block, operands);
           current.assign(call.result_begin(), call.result_end());
         }
         scf::YieldOp::create(inner, loc, current);
       });
   return {loop.result_begin(), loop.result_end()};
 }
+
+} // namespace
 
 Expected<SmallVector<Value>> importing::buildLayerStack(OpBuilder &builder, const ParameterSet &parameters,
                                                         const LayerStack &stack, ArrayRef<Value> first,
@@ -121,9 +150,10 @@ Expected<SmallVector<Value>> importing::buildLayerStack(OpBuilder &builder, cons
                  std::to_string(mostFunctions) + " are supported; convert the checkpoint to one type"};
 
   Location loc = NameLoc::get(builder.getStringAttr("layers"));
-  std::vector<func::FuncOp> blocks(functions);
+  const std::vector<LayerNumbers> lists = listsOf(parameters, stack);
+  std::vector<KindOfLayer> blocks(functions);
   for (auto [layer, kind] : llvm::enumerate(kinds)) {
-    if (blocks[kind])
+    if (blocks[kind].block)
       continue;
     OpBuilder outer(builder.getBlock()->getParentOp());
     std::string name = stack.function;
@@ -131,18 +161,15 @@ Expected<SmallVector<Value>> importing::buildLayerStack(OpBuilder &builder, cons
       name = stack.stack.name.empty() ? "block" : stack.stack.name + "_block";
     if (functions != 1)
       name += "_" + std::to_string(kind);
-    blocks[kind] = buildBlock(outer, name, stack, stack.stack.first + int64_t(layer), first, shared, body);
+    blocks[kind] = buildBlock(outer, name, lists, stack.stack.first + int64_t(layer), first, shared, body);
   }
   SmallVector<Value> state(first);
   for (const Segment &segment : findSegments(kinds)) {
-    SmallVector<func::FuncOp> period;
+    SmallVector<KindOfLayer> period;
     for (int64_t layer = segment.first; layer < segment.first + segment.period; ++layer)
       period.push_back(blocks[kinds[layer]]);
-    Segment numbered{stack.stack.first + segment.first, segment.period, segment.count};
-    ArrayRef<int64_t> slots = stack.slots;
-    if (!slots.empty())
-      slots = slots.slice(size_t(segment.first), size_t(segment.period * segment.count));
-    state = buildLoop(builder, loc, numbered, period, state, shared, slots);
+    const Segment numbered{stack.stack.first + segment.first, segment.period, segment.count};
+    state = buildLoop(builder, loc, numbered, period, lists, state, shared);
   }
   return state;
 }

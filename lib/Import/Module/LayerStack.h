@@ -26,8 +26,9 @@ struct LayerStack {
   /// For each layer what distinguishes it besides its weights' types; empty when nothing does. Layers that differ in a
   /// number alone (a scale, a window) are of one kind: the body can compute the number from the layer's.
   std::vector<unsigned> kinds = {};
-  /// For each layer its number in its cache, ascending in layers of one kind; empty when that is the layer's.
-  std::vector<int64_t> slots = {};
+  /// Lists of layers among which the body asks for a layer's place, such as those of one cache. All layers of a kind
+  /// are in a list, or none.
+  std::vector<LayerNumbers> among = {};
 };
 
 /// Computes one layer: gives the new state. `layer.number` is the absolute number of the layer.
@@ -36,9 +37,8 @@ using BlockBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuil
 
 /// Emits a loop for each segment of the stack at the builder's place, and before the function around it one private
 /// function `block(state..., layer, shared...)` for each kind of layer (see LayerStack::function). `first` is the
-/// state before the first layer, `shared` are further arguments of every layer. Where layers have slots, the layer's is
-/// the first of `shared` for the body. Gives the state after the last layer. An error when the layers' storage types
-/// alternate so much that there were more than 256 functions.
+/// state before the first layer, `shared` are further arguments of every layer. Gives the state after the last layer.
+/// An error when the layers' storage types alternate so much that there were more than 256 functions.
 Expected<llvm::SmallVector<mlir::Value>> buildLayerStack(mlir::OpBuilder &builder, const ParameterSet &parameters,
                                                          const LayerStack &stack, llvm::ArrayRef<mlir::Value> first,
                                                          llvm::ArrayRef<mlir::Value> shared, BlockBody body);

@@ -4,11 +4,37 @@
 #include "lib/Formats/HuggingFace/MatmulTensors.h"
 #include "lib/Import/Module/ModelConfig.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <map>
 
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::importing;
 using huggingface::Init;
+
+bool Stack::contains(int64_t layer) const {
+  return numbers.empty() ? layer >= first && layer < first + layers : llvm::is_contained(numbers, layer);
+}
+
+Stack Stack::those(llvm::function_ref<bool(int64_t layer)> has) const {
+  Stack some{0, name};
+  for (int64_t place = 0; place < layers; ++place)
+    if (has(number(place)))
+      some.numbers.push_back(number(place));
+  some.layers = int64_t(some.numbers.size());
+  some.first = some.numbers.front();
+  if (some.numbers.back() - some.first + 1 == some.layers)
+    some.numbers.clear();
+  else
+    some.first = 0;
+  return some;
+}
+
+Value LayerRef::placeAmong(const LayerNumbers &layers) const {
+  const auto *found = llvm::find_if(places, [&](const LayerPlace &place) { return place.among == layers; });
+  assert((found != places.end() || (layers.front() == 0 && layers.back() + 1 == int64_t(layers.size()))) &&
+         "the stack's loop gives the layer no such place");
+  return found == places.end() ? number : found->place;
+}
 
 void ParameterSet::push(Weight weight) {
   auto isSame = [&](const Weight &other) { return other.symbol == weight.symbol && other.stack == weight.stack; };
@@ -137,20 +163,19 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::ve
   RAPT_RETURN_IF_ERROR(resolveHead(model));
   std::vector<huggingface::TensorRequest> requests;
   for (const Weight &weight : weights) {
-    const int64_t first = weight.stack ? weight.stack->first : 0;
-    for (int64_t layer = first; layer < first + layersOf(weight); ++layer)
+    for (int64_t place = 0; place < layersOf(weight); ++place)
       for (const artifact::Source &own : weight.sources) {
         const artifact::Source &source = weight.left ? *weight.left : own;
-        requests.push_back({weight.stack ? artifact::sourceName(source, layer) : source.name, source.shape, weight.init,
-                            weight.isConv1D});
+        requests.push_back({weight.stack ? artifact::sourceName(source, numberOf(weight, place)) : source.name,
+                            source.shape, weight.init, weight.isConv1D});
       }
   }
   RAPT_ASSIGN_OR_RETURN(std::vector<huggingface::ResolvedTensor> resolved, model.resolve(std::move(requests), ignored));
 
   auto tensor = resolved.begin();
   for (Weight &weight : weights) {
-    int64_t first = weight.stack ? weight.stack->first : 0;
-    for (int64_t layer = first, end = first + layersOf(weight); layer < end; ++layer) {
+    const bool isListed = weight.stack && !weight.stack->numbers.empty();
+    for (int64_t place = 0; place < layersOf(weight); ++place) {
       const artifact::DType stored = tensor->dtype;
       for (const artifact::Source &source : weight.sources)
         if ((tensor++)->dtype != stored)
@@ -159,13 +184,13 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::ve
               "\" of the checkpoint have different types, but are parts of one weight; convert it to one type"};
       artifact::DType dtype = weight.shape.size() == 1 || weight.isTable ? artifact::DType::F32 : stored;
       if (weight.runs.empty() || weight.runs.back().dtype != dtype)
-        weight.runs.push_back({layer, 0, dtype, weight.symbol});
+        weight.runs.push_back({isListed ? place : numberOf(weight, place), 0, dtype, weight.symbol});
       ++weight.runs.back().count;
     }
     const bool isOne = llvm::count_if(weights, [&](const Weight &other) { return other.symbol == weight.symbol; }) == 1;
     if (weight.runs.size() > 1 || !isOne)
       for (Run &run : weight.runs)
-        run.symbol += "." + std::to_string(run.first);
+        run.symbol += "." + std::to_string(isListed ? numberOf(weight, run.first) : run.first);
   }
   return {};
 }
@@ -222,29 +247,52 @@ void ParameterSet::declare(OpBuilder &builder) const {
     for (const Run &run : weight.runs) {
       RankedTensorType type = sliceType(context, weight, run);
       IntegerAttr layers;
+      DenseI64ArrayAttr numbers;
       if (weight.stack) {
         SmallVector<int64_t> shape{run.count};
         llvm::append_range(shape, weight.shape);
         type = RankedTensorType::get(shape, type.getElementType());
         layers = builder.getI64IntegerAttr(run.count);
+        if (ArrayRef<int64_t> all = weight.stack->numbers; !all.empty())
+          numbers = builder.getDenseI64ArrayAttr(all.slice(run.first, run.count));
       }
       attn::ParameterOp::create(builder, loc, builder.getStringAttr(run.symbol), TypeAttr::get(type), layers,
-                                builder.getI64IntegerAttr(run.first), join, builder.getArrayAttr(sources),
+                                builder.getI64IntegerAttr(numbers ? 0 : run.first), numbers, join,
+                                builder.getArrayAttr(sources),
                                 /*layout=*/nullptr, /*offset=*/nullptr, /*stride=*/nullptr);
     }
   }
 }
 
+size_t ParameterSet::runOf(const Weight &weight, int64_t layer) {
+  const LayerNumbers &numbers = weight.stack->numbers;
+  const int64_t at = numbers.empty() ? layer : llvm::find(numbers, layer) - numbers.begin();
+  const auto *run =
+      llvm::find_if(weight.runs, [&](const Run &some) { return at >= some.first && at < some.first + some.count; });
+  return run - weight.runs.begin();
+}
+
 std::vector<unsigned> ParameterSet::sections(const Stack &stack) const {
-  std::vector<unsigned> section(stack.layers, 0);
-  for (const Weight &weight : weights)
-    if (weight.stack && weight.stack->name == stack.name)
-      for (const Run &run : weight.runs)
-        section[run.first - stack.first] = run.first != stack.first;
-  // Runs are contiguous, so a layer reads other parameters than the one before exactly where some run begins.
-  for (int64_t layer = 1; layer < stack.layers; ++layer)
-    section[layer] += section[layer - 1];
+  std::map<std::vector<std::optional<size_t>>, unsigned> numbers; // by the run of each weight that the layer has
+  std::vector<unsigned> section;
+  for (int64_t place = 0; place < stack.layers; ++place) {
+    std::vector<std::optional<size_t>> runs;
+    for (const Weight &weight : weights)
+      if (weight.stack && weight.stack->name == stack.name)
+        runs.push_back(weight.stack->contains(stack.number(place)) ? std::optional(runOf(weight, stack.number(place)))
+                                                                   : std::nullopt);
+    section.push_back(numbers.try_emplace(std::move(runs), numbers.size()).first->second);
+  }
   return section;
+}
+
+std::vector<LayerNumbers> ParameterSet::scattered(const Stack &stack) const {
+  std::vector<LayerNumbers> lists;
+  for (const Weight &weight : weights)
+    if (weight.stack && weight.stack->name == stack.name && !weight.stack->numbers.empty() &&
+        !llvm::is_contained(lists, weight.stack->numbers))
+      lists.push_back(weight.stack->numbers);
+  return lists;
 }
 
 Value ParameterSet::read(OpBuilder &builder, Location loc, StringRef symbol, const LayerRef *layer) const {
@@ -254,9 +302,9 @@ Value ParameterSet::read(OpBuilder &builder, Location loc, StringRef symbol, con
   const Run *run = &weight->runs.front();
   Value index;
   if (weight->stack) {
-    while (layer->example >= run->first + run->count)
-      ++run;
-    index = layer->number;
+    run = &weight->runs[runOf(*weight, layer->example)];
+    const LayerNumbers &numbers = weight->stack->numbers;
+    index = numbers.empty() ? layer->number : layer->placeAmong(numbers);
     if (run->first != 0) {
       Value first = arith::ConstantIndexOp::create(builder, loc, run->first);
       index = arith::SubIOp::create(builder, loc, index, first);
@@ -268,10 +316,7 @@ Value ParameterSet::read(OpBuilder &builder, Location loc, StringRef symbol, con
 
 const ParameterSet::Weight *ParameterSet::find(StringRef symbol, const LayerRef *layer) const {
   auto at = llvm::find_if(weights, [&](const Weight &weight) {
-    const std::optional<Stack> &stack = weight.stack;
-    const bool isOf =
-        !layer || !stack || (layer->example >= stack->first && layer->example < stack->first + stack->layers);
-    return isOf && weight.symbol == symbol;
+    return weight.symbol == symbol && (!layer || !weight.stack || weight.stack->contains(layer->example));
   });
   return at == weights.end() ? nullptr : &*at;
 }

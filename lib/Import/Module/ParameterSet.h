@@ -7,6 +7,7 @@
 #pragma once
 #include "lib/Formats/HuggingFace/ModelDescription.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <array>
@@ -16,29 +17,48 @@ namespace rapt::importing {
 /// Stands for the layer's number in names of stacked weights.
 inline constexpr llvm::StringLiteral layerPlaceholder = "{layer}";
 
+/// Numbers of some layers of a stack, ascending.
+using LayerNumbers = std::vector<int64_t>;
+
+/// The place of a layer among some layers of its stack, as a value.
+struct LayerPlace {
+  LayerNumbers among;
+  mlir::Value place;
+};
+
 /// The layer whose weights a function reads: its number as a value, and the number of one layer that it is called for.
 /// Layers that share a function find each weight in the same stacked parameter (ParameterSet::sections).
 struct LayerRef {
   mlir::Value number;
   int64_t example = 0;
+  llvm::ArrayRef<LayerPlace> places = {};
+
+  /// Its place among these layers, where it has one (LayerStack::among) or they are all from layer 0 on.
+  mlir::Value placeAmong(const LayerNumbers &layers) const;
 };
 
-/// Layers that are computed by one loop. A model with an encoder and a decoder has two stacks of different names.
+/// Layers that are computed by one loop, or those of them that have a weight. A model with an encoder and a decoder has
+/// two stacks of different names.
 struct Stack {
   int64_t layers = 0;
   std::string name = {};
-  int64_t first = 0; ///< number of its first layer, in names and as LayerRef::number
+  int64_t first = 0;         ///< number of its first layer, in names and as LayerRef::number
+  LayerNumbers numbers = {}; ///< of the layers, where they do not follow one another
 
   bool operator==(const Stack &) const = default;
+  int64_t number(int64_t place) const { return numbers.empty() ? first + place : numbers[place]; }
+  bool contains(int64_t layer) const;
+  /// Those of its layers that `has` names, at least one.
+  Stack those(llvm::function_ref<bool(int64_t layer)> has) const;
 };
 
 /// The weights of a model. One that is added again, with the same symbol in the same layers, is the one that is there:
 /// the parts of a model may share weights.
 class ParameterSet {
 public:
-  /// A weight that exists once, or in each layer of `stack`, where `tensor` holds "{layer}"; layers that are apart from
-  /// one another are several stacks, and have weights of one symbol. `shape` is as the checkpoint has it, [in, out] or
-  /// [rows, columns] or [columns].
+  /// A weight that exists once, or in each layer of `stack`, where `tensor` holds "{layer}"; layers whose weights
+  /// differ in shape are several stacks, and may have weights of one symbol. `shape` is as the checkpoint has it, [in,
+  /// out] or [rows, columns] or [columns].
   void add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
            std::optional<Stack> stack = std::nullopt);
   /// The same of a layer Conv1D; `shape` is [in, out].
@@ -89,6 +109,9 @@ public:
   /// For each layer of a stack a number that is the same for two layers exactly when they read the same parameters.
   std::vector<unsigned> sections(const Stack &stack) const;
 
+  /// The lists of layers of a stack that have some weight, where they do not follow one another; each once.
+  std::vector<LayerNumbers> scattered(const Stack &stack) const;
+
   /// Reads a weight; `layer` may be null for one that exists once, which all layers share.
   mlir::Value read(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef symbol, const LayerRef *layer) const;
 
@@ -100,9 +123,10 @@ public:
   int64_t elements() const;
 
 private:
-  /// Layers first to first + count - 1 of one storage type, or the one tensor of a weight that is not stacked.
+  /// Layers of one storage type that follow one another in the weight's stack, or the one tensor of a weight that is
+  /// not stacked.
   struct Run {
-    int64_t first, count;
+    int64_t first, count; ///< the first one's number; its place, where the stack lists numbers
     artifact::DType dtype;
     std::string symbol;
   };
@@ -120,6 +144,11 @@ private:
                       std::optional<Stack> stack);
   void push(Weight weight);
   static int64_t layersOf(const Weight &weight) { return weight.stack ? weight.stack->layers : 1; }
+  static int64_t numberOf(const Weight &weight, int64_t place) {
+    return weight.stack ? weight.stack->number(place) : 0;
+  }
+  /// The index of the run that has a layer of the weight's stack.
+  static size_t runOf(const Weight &weight, int64_t layer);
   const Weight *find(llvm::StringRef symbol, const LayerRef *layer = nullptr) const;
   Status resolveHead(huggingface::ModelDescription &model);
   void addAdaptersOf(size_t index, huggingface::ModelDescription &model, int64_t rank);

@@ -20,6 +20,12 @@ Value importing::weightResult(const Walk &walk, const StackSpec &stack, Value y)
   });
 }
 
+/// The activation of a feed-forward without a gate.
+static Value activateAlone(const Scope &scope, const FeedForwardSpec &f, Value up) {
+  Value active = attn::ActivationOp::create(scope.builder, scope.at(f.up), f.activation, up);
+  return f.isSquared ? arith::MulFOp::create(scope.builder, scope.at(f.up), active, active).getResult() : active;
+}
+
 Value importing::walkFeedForward(const Walk &walk, const StackSpec &stack, const FeedForwardSpec &f, Value x) {
   auto matmul = [&](Value y, const std::string &part, int64_t out, int64_t in, bool hasBias) {
     return walk.matmul(y, {.part = part, .out = out, .in = in, .hasBias = hasBias, .isConv1D = stack.isConv1D});
@@ -40,8 +46,7 @@ Value importing::walkFeedForward(const Walk &walk, const StackSpec &stack, const
   Value active = walk.emit([&](const Scope &scope) -> Value {
     if (f.isGated)
       return attn::GLUOp::create(scope.builder, scope.at(f.gate), f.activation, gate, up);
-    Value active = attn::ActivationOp::create(scope.builder, scope.at(f.up), f.activation, up);
-    return f.isSquared ? arith::MulFOp::create(scope.builder, scope.at(f.up), active, active).getResult() : active;
+    return activateAlone(scope, f, up);
   });
   return matmul(active, f.down, stack.width, f.inner, f.hasDownBias);
 }
@@ -138,7 +143,8 @@ public:
     FloatAttr scale = factor == 1 ? FloatAttr() : builder.getF32FloatAttr(static_cast<float>(factor));
     return attn::RouteOp::create(builder, scope.at(e.router), tokensBy(e.ofToken, builder.getF32Type()),
                                  tokensBy(e.ofToken, builder.getI32Type()), e.scores, logits, bias, e.number, within,
-                                 e.isNormalized, scale);
+                                 e.isNormalized, scale,
+                                 e.floor == 0 ? FloatAttr() : builder.getF32FloatAttr(static_cast<float>(e.floor)));
   }
 
   /// The order of the tokens by their experts.
@@ -149,6 +155,8 @@ public:
   }
 
   Value activate(Value gate, Value up) {
+    if (!e.each.isGated)
+      return activateAlone(scope, e.each, up);
     if (e.each.limit != 0) {
       limit(gate, /*isGate=*/true);
       limit(up, /*isGate=*/false);
@@ -195,33 +203,39 @@ Value importing::walkExperts(const Walk &walk, const StackSpec &stack, const Exp
     walk.declare([&](const ParameterScope &weights) { weights.add(e.choiceBias, {e.number}, Init::bias()); });
   attn::RouteOp chosen;
   attn::GroupRowsOp order;
+  Value read = x;
+  const int64_t width = e.latent ? e.latent : stack.width;
+  if (e.latent)
+    read = walk.matmul(x, {.part = e.latentDown, .out = width, .in = stack.width, .hasBias = e.hasLatentBias});
   Value rows = walk.emit([&](const Scope &scope) -> Value {
     Router router(scope, e);
     chosen = router.route(logits, e.scale * stack.residual.scale);
     order = router.order(chosen.getExperts());
-    return attn::SelectRowsOp::create(scope.builder, scope.at(e.router), x.getType(), x, /*layer=*/Value(),
+    return attn::SelectRowsOp::create(scope.builder, scope.at(e.router), read.getType(), read, /*layer=*/Value(),
                                       order.getRows());
   });
   // Each row times the matrix of its expert.
   auto multiply = [&](int64_t which, Value y) {
     walk.declare([&](const ParameterScope &weights) {
       if (e.stacking == Stacking::None)
-        addRowsOfExperts(weights, e, stack.width, which);
+        addRowsOfExperts(weights, e, width, which);
       else
-        addStackedExperts(weights, e, stack.width, which);
+        addStackedExperts(weights, e, width, which);
     });
     return walk.emit([&](const Scope &scope) {
-      return groupedDense(scope, y, partOfExperts(partOf(e, which)), which == 2 ? stack.width : e.each.inner,
+      return groupedDense(scope, y, partOfExperts(partOf(e, which)), which == 2 ? width : e.each.inner,
                           order.getGroups());
     });
   };
-  Value gate = multiply(0, rows), up = multiply(1, rows);
+  Value gate = e.each.isGated ? multiply(0, rows) : Value(), up = multiply(1, rows);
   Value active = walk.emit([&](const Scope &scope) { return Router(scope, e).activate(gate, up); });
   Value results = multiply(2, active);
   Value sum = walk.emit([&](const Scope &scope) -> Value {
-    return attn::CombineRowsOp::create(scope.builder, scope.at(e.each.down), x.getType(), results, chosen.getWeights(),
-                                       order.getIndices());
+    return attn::CombineRowsOp::create(scope.builder, scope.at(e.each.down), read.getType(), results,
+                                       chosen.getWeights(), order.getIndices());
   });
+  if (e.latent)
+    sum = walk.matmul(sum, {.part = e.latentUp, .out = stack.width, .in = width, .hasBias = e.hasLatentBias});
   if (!e.shared)
     return sum;
   Value shared = walkShared(walk, stack, e, x);

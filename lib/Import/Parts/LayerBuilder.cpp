@@ -121,33 +121,24 @@ private:
 /// Walks the parts of a layer.
 class LayerWalk {
 public:
-  LayerWalk(const Walk &walk, const StackSpec &spec, ValueRange rotation = {}, Attend attend = {},
-            AttendSource attendSource = {}, AttendLatents attendLatents = {})
-      : walk(walk), spec(spec), attention(spec.attention), residual(spec.residual), rotation(rotation), attend(attend),
-        attendSource(attendSource), attendLatents(attendLatents) {}
+  LayerWalk(const Walk &walk, const StackSpec &spec, const LayerInputs &inputs = {})
+      : walk(walk), spec(spec), attention(spec.attention), residual(spec.residual), inputs(inputs) {}
 
   Value layer(Value x) {
-    const bool isParallel = residual.scheme == ResidualSpec::Parallel && !residual.beforeFeedForward.empty();
-    Value input;
+    Value input; // of a feed-forward beside attention
     walk.declareLast(residual.beforeFeedForward, [&] {
-      Value normed = normBeforeAttention(x);
-      input = isParallel ? norm(x, residual.beforeFeedForward) : normed;
-      x = add(residual.isOfNorm ? normed : x, weighted(scaled(ownAttention(normed), residual.scaleOfAttention)),
-              attention.out, residual.afterAttention, residual.ofAttentionSum);
-      if (const std::optional<CrossAttentionSpec> &cross = spec.cross)
-        x = add(x, weighted(crossAttention(*cross, norm(x, cross->before))), cross->out, /*after=*/"", cross->ofSum);
+      walk.forKinds([&](int64_t layer) { return unsigned(spec.mixerOf(layer)); },
+                    [&](const Walk &layers, unsigned mixer) {
+                      if (Mixer(mixer) != Mixer::None)
+                        x = LayerWalk(layers, spec, inputs).addMixed(Mixer(mixer), x, input);
+                    });
     });
-    if (residual.scheme != ResidualSpec::Parallel)
-      input = norm(x, residual.beforeFeedForward);
-    Value y;
-    std::string part;
-    forRunOfExperts([&](const Walk &run, bool hasExperts) {
-      part = hasExperts ? spec.experts->each.down : spec.feedForward.down;
-      y = hasExperts ? walkExperts(run, spec, *spec.experts, input)
-                     : LayerWalk(run, spec).weighted(LayerWalk(run, spec).scaled(
-                           walkFeedForward(run, spec, spec.feedForward, input), residual.scaleOfFeedForward));
-    });
-    return add(residual.isOfNorm ? input : x, y, part, residual.afterFeedForward, residual.ofFeedForwardSum);
+    walk.forKinds([&](int64_t layer) { return unsigned(spec.hasFeedForward(layer)); },
+                  [&](const Walk &layers, unsigned hasFeedForward) {
+                    if (hasFeedForward)
+                      x = LayerWalk(layers, spec, inputs).addFeedForward(x, input);
+                  });
+    return x;
   }
 
   /// Keys and values of the cross attention, of the other sequence.
@@ -157,6 +148,54 @@ public:
   }
 
 private:
+  /// x plus what the mixer, and perhaps cross attention, make of it. `input` becomes that of a feed-forward beside
+  /// them.
+  Value addMixed(Mixer mixer, Value x, Value &input) {
+    const bool isParallel = residual.scheme == ResidualSpec::Parallel && !residual.beforeFeedForward.empty();
+    Value normed = normBeforeAttention(x);
+    input = isParallel ? norm(x, residual.beforeFeedForward) : normed;
+    auto [y, part] = mix(mixer, normed);
+    x = add(residual.isOfNorm ? normed : x, weighted(scaled(y, residual.scaleOfAttention)), part,
+            residual.afterAttention, residual.ofAttentionSum);
+    if (const std::optional<CrossAttentionSpec> &cross = spec.cross)
+      x = add(x, weighted(crossAttention(*cross, norm(x, cross->before))), cross->out, /*after=*/"", cross->ofSum);
+    return x;
+  }
+
+  /// What a mixer gives, and the part of its last matmul.
+  std::pair<Value, std::string> mix(Mixer mixer, Value x) {
+    switch (mixer) {
+    case Mixer::Attention:
+      return {ownAttention(x), attention.out};
+    case Mixer::StateSpace:
+      return {walkStateSpace(walk, spec, x, inputs.states), spec.stateSpace->out};
+    case Mixer::DeltaRule:
+      return {walkDeltaRule(walk, spec, x, inputs.states), spec.delta->out};
+    case Mixer::GatedConvolution:
+      return {walkGatedConvolution(walk, spec, x, inputs.states), spec.convolution->out};
+    case Mixer::None:
+      break;
+    }
+    llvm_unreachable("the layer has no mixer");
+  }
+
+  /// x plus its feed-forward, or that of its experts, which reads `input` where it is beside attention.
+  Value addFeedForward(Value x, Value input) {
+    if (residual.scheme != ResidualSpec::Parallel)
+      input = norm(x, residual.beforeFeedForward);
+    Value y;
+    std::string part;
+    walk.forKinds([&](int64_t layer) { return unsigned(spec.hasExperts(layer)); },
+                  [&](const Walk &layers, unsigned hasExperts) {
+                    part = hasExperts ? spec.experts->each.down : spec.feedForward.down;
+                    LayerWalk own(layers, spec, inputs);
+                    y = hasExperts ? walkExperts(layers, spec, *spec.experts, input)
+                                   : own.weighted(own.scaled(walkFeedForward(layers, spec, spec.feedForward, input),
+                                                             residual.scaleOfFeedForward));
+                  });
+    return add(residual.isOfNorm ? input : x, y, part, residual.afterFeedForward, residual.ofFeedForwardSum);
+  }
+
   Value norm(Value x, const std::string &part) { return walk.norm(x, part, spec.norm, spec.width); }
 
   Value normBeforeAttention(Value x) {
@@ -164,10 +203,11 @@ private:
       return norm(x, residual.beforeAttention);
     walk.declare([&](const ParameterScope &weights) {
       ParameterScope later = weights;
+      if (spec.layers == 1)
+        return;
       if (later.stack)
-        later.stack = Stack{weights.stack->layers - 1, weights.stack->name, weights.stack->first + 1};
-      if (spec.layers > 1)
-        addNorm(later, residual.beforeAttention, spec.norm, spec.width);
+        later.stack = weights.stack->those([](int64_t layer) { return layer != 0; });
+      addNorm(later, residual.beforeAttention, spec.norm, spec.width);
     });
     return walk.emit(
         [&](const Scope &scope) { return scope.layer->example == 0 ? x : norm(x, residual.beforeAttention); });
@@ -196,23 +236,6 @@ private:
   Value add(Value x, Value y, const std::string &part, const std::string &after, const std::string &ofSum) {
     y = norm(y, after);
     return norm(walk.add(x, y, part), ofSum);
-  }
-
-  /// Calls `f` for the layer, and whether it has experts; where weights are declared for each run of layers that all
-  /// have them, or none has.
-  void forRunOfExperts(llvm::function_ref<void(const Walk &run, bool hasExperts)> f) {
-    walk.emit([&](const Scope &scope) { f(walk, spec.hasExperts(scope.layer->example)); });
-    walk.declare([&](const ParameterScope &weights) {
-      const Stack all = weights.stack.value_or(Stack{1});
-      for (int64_t begin = all.first, end = begin, last = all.first + all.layers; begin < last; begin = end) {
-        while (end < last && spec.hasExperts(end) == spec.hasExperts(begin))
-          ++end;
-        ParameterScope run = weights;
-        if (weights.stack)
-          run.stack = Stack{end - begin, all.name, begin};
-        f(Walk(run), spec.hasExperts(begin));
-      }
-    });
   }
 
   int64_t headsOf(size_t which) const { return which == 0 ? attention.heads : attention.kvHeads; }
@@ -258,6 +281,8 @@ private:
   /// Columns of queries (0), keys (1) or values (2) by a matmul of their own.
   Value project(Value x, size_t which) {
     const std::string &part = attention.parts[which];
+    if (which == 0 && attention.hasOutGate)
+      return queryOrGate(x, part, 0);
     if (attention.packing == Packing::None)
       return matmul(x, part, columnsOf(which), spec.width, attention.hasBiasOf(int64_t(which)), initOf(which));
     const int64_t group = attention.heads / attention.kvHeads, begin = which == 0 ? 0 : group + int64_t(which) - 1,
@@ -268,6 +293,16 @@ private:
                            .hasBias = attention.hasBias,
                            .stem = attention.stem(),
                            .rows = RowsOf{{attention.kvHeads, group + 2, attention.headDim}, Slice{1, begin, end}}});
+  }
+
+  /// Queries (0), or the gates of results (1), of one tensor.
+  Value queryOrGate(Value x, const std::string &part, int64_t which) {
+    return walk.matmul(x, {.part = part,
+                           .out = columnsOf(0),
+                           .in = spec.width,
+                           .hasBias = attention.hasBias,
+                           .stem = attention.parts[0] + ".",
+                           .rows = RowsOf{{attention.heads, 2, attention.headDim}, Slice{1, which, which + 1}}});
   }
 
   /// The norm of queries (0) or keys (1).
@@ -284,8 +319,8 @@ private:
       std::optional<unsigned> table = attention.rotaryOf(scope.layer->example);
       if (!table)
         return heads;
-      return attn::RopeOp::create(scope.builder, scope.at(part), heads, rotation[2 * *table], rotation[2 * *table + 1],
-                                  attention.isInterleaved, /*heads=*/nullptr);
+      return attn::RopeOp::create(scope.builder, scope.at(part), heads, inputs.rotation[2 * *table],
+                                  inputs.rotation[2 * *table + 1], attention.isInterleaved, /*heads=*/nullptr);
     });
   }
 
@@ -316,8 +351,9 @@ private:
         walkLatents(walk, spec, x, [&](Value own, const std::string &part) { return rotated(own, part); });
     Value mixed = walk.emit([&](const Scope &scope) {
       Location loc = scope.at(attention.location);
-      return attendLatents(scope, loc, heads, Scores(scope, attention).buildScale(loc),
-                           attention.windowOf(scope.layer->example))
+      return inputs
+          .attendLatents(scope, loc, heads, Scores(scope, attention).buildScale(loc),
+                         attention.windowOf(scope.layer->example))
           .result;
     });
     Value values = expandLatents(walk, spec, mixed);
@@ -341,14 +377,21 @@ private:
     if (!attention.sinks.empty())
       walk.declare(
           [&](const ParameterScope &weights) { weights.add(attention.sinks, {attention.heads}, Init::bias()); });
+    Value gate;
+    if (attention.hasOutGate)
+      gate = walk.splitHeads(queryOrGate(x, attention.parts[0] + ".gate", 1), attention.location, attention.heads);
     return attentionOut(walk.emit([&](const Scope &scope) {
       Location loc = scope.at(attention.location);
       Scores scores(scope, attention);
       Value sinks = attention.sinks.empty() ? Value() : scope.weight(attention.sinks);
-      auto [mixed, op] = attend(scope, loc, own, scores.buildScale(loc), attention.windowOf(scope.layer->example));
+      auto [mixed, op] =
+          inputs.attend(scope, loc, own, scores.buildScale(loc), attention.windowOf(scope.layer->example));
       if (sinks)
         op.getSinkMutable().assign(sinks);
       scores.changeScores(op);
+      if (gate)
+        mixed =
+            attn::GLUOp::create(scope.builder, loc, attn::ActivationKind::sigmoid, gate, flatHeads(scope, loc, mixed));
       return mergeHeads(scope, loc, mixed);
     }));
   }
@@ -374,7 +417,7 @@ private:
       source(/*x=*/{}); // its ops are where the other sequence is
     return matmul(walk.emit([&](const Scope &scope) {
       Location loc = scope.at(cross.location);
-      return mergeHeads(scope, loc, attendSource(scope, loc, query, Scores(scope, attention).buildScale(loc)));
+      return mergeHeads(scope, loc, inputs.attendSource(scope, loc, query, Scores(scope, attention).buildScale(loc)));
     }),
                   cross.out, spec.width, attention.queryColumns(), cross.hasBias);
   }
@@ -383,17 +426,13 @@ private:
   const StackSpec &spec;
   const AttentionSpec &attention;
   const ResidualSpec &residual;
-  ValueRange rotation;
-  Attend attend;
-  AttendSource attendSource;
-  AttendLatents attendLatents;
+  LayerInputs inputs;
 };
 
 } // namespace
 
-Value importing::walkLayer(const Walk &walk, const StackSpec &spec, Value x, ValueRange rotation, Attend attend,
-                           AttendSource attendSource, AttendLatents attendLatents) {
-  return LayerWalk(walk, spec, rotation, attend, attendSource, attendLatents).layer(x);
+Value importing::walkLayer(const Walk &walk, const StackSpec &spec, Value x, const LayerInputs &inputs) {
+  return LayerWalk(walk, spec, inputs).layer(x);
 }
 
 std::pair<Value, Value> importing::walkSource(const Walk &walk, const StackSpec &spec, Value source) {
@@ -424,11 +463,18 @@ SmallVector<Value> importing::buildRotation(const Scope &top, const AttentionSpe
 }
 
 std::vector<unsigned> importing::numberKinds(const StackSpec &spec) {
-  std::map<std::tuple<std::optional<int64_t>, std::optional<unsigned>, bool, bool>, unsigned> numbers;
+  std::map<std::tuple<std::optional<int64_t>, std::optional<unsigned>, bool, bool, bool, Mixer>, unsigned> numbers;
   std::vector<unsigned> kinds;
   for (int64_t layer = 0; layer < spec.layers; ++layer) {
     const bool isFirst = spec.residual.isFirstWithout && layer == 0;
-    std::tuple kind{spec.attention.windowOf(layer), spec.attention.rotaryOf(layer), isFirst, spec.hasExperts(layer)};
+    const Mixer mixer = spec.mixerOf(layer);
+    const bool attends = mixer == Mixer::Attention, hasFeedForward = spec.hasFeedForward(layer);
+    std::tuple kind{attends ? spec.attention.windowOf(layer) : std::nullopt,
+                    attends ? spec.attention.rotaryOf(layer) : std::nullopt,
+                    isFirst,
+                    hasFeedForward,
+                    hasFeedForward && spec.hasExperts(layer),
+                    mixer};
     kinds.push_back(numbers.try_emplace(kind, numbers.size()).first->second);
   }
   return kinds;

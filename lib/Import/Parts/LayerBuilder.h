@@ -1,6 +1,7 @@
 //===- LayerBuilder.h - One layer of attention and feed-forward ----------*- C++ -*-===//
 #pragma once
 #include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Parts/Mixers.h"
 #include "lib/Import/Parts/StackSpec.h"
 #include "lib/Import/Parts/Walk.h"
 
@@ -25,11 +26,17 @@ using AttendLatents = llvm::function_ref<Attended(const Scope &scope, mlir::Loca
 using AttendSource =
     llvm::function_ref<mlir::Value(const Scope &scope, mlir::Location loc, mlir::Value query, mlir::Value scale)>;
 
-/// One layer: x [tokens, width] to that after it. `rotation` are cosines and sines of each of the attention's tables;
-/// `attendSource` is called where the layer has cross attention, `attendLatents` in place of `attend` where it has
-/// latents.
-mlir::Value walkLayer(const Walk &walk, const StackSpec &spec, mlir::Value x, mlir::ValueRange rotation, Attend attend,
-                      AttendSource attendSource = {}, AttendLatents attendLatents = {});
+/// What a layer reads besides the tokens. None of it is used where weights are declared.
+struct LayerInputs {
+  mlir::ValueRange rotation = {}; ///< cosines and sines of each of the attention's tables
+  Attend attend = {};
+  AttendSource attendSource = {};   ///< where the layer has cross attention
+  AttendLatents attendLatents = {}; ///< in place of `attend` where it has latents
+  MixerStates *states = nullptr;    ///< of layers whose mixers are not attention
+};
+
+/// One layer: x [tokens, width] to that after it.
+mlir::Value walkLayer(const Walk &walk, const StackSpec &spec, mlir::Value x, const LayerInputs &inputs);
 
 /// Keys and values of the cross attention, each [tokens, heads, channels], of the other sequence [tokens, width].
 std::pair<mlir::Value, mlir::Value> walkSource(const Walk &walk, const StackSpec &spec, mlir::Value source);

@@ -254,7 +254,7 @@ RotaryFrequencies importing::readRotaryFrequencies(ConfigReader &config, int64_t
   if (!scaling)
     return {readPlain(config, keys.theta.names.front(), theta, countRotated(config, keys, channels, share))};
   RotaryFrequencies rotary = readScaling(config, *scaling, channels, positions, keys, theta, share);
-  config.close(std::move(*scaling));
+  config.close(std::move(*scaling), keys.harmless);
   return rotary;
 }
 

@@ -39,7 +39,8 @@ struct RotaryPositions {
 struct RotaryKeys {
   huggingface::Keys theta = "rope_theta", share = "partial_rotary_factor";
   double defaultTheta = 10000, defaultShare = 1;
-  bool isPartial = false; ///< a part of a head's channels may rotate
+  bool isPartial = false;                      ///< a part of a head's channels may rotate
+  std::vector<std::string_view> harmless = {}; ///< keys of rope_parameters on which texts do not depend
 };
 
 /// theta^(-2i / channels) for each pair i of the rotated channels.

@@ -7,6 +7,7 @@
 #pragma once
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Parts/MixerSpec.h"
 #include "lib/Import/Parts/RotaryFrequencies.h"
 #include <array>
 #include <string>
@@ -75,7 +76,9 @@ struct AttentionSpec {
   bool hasBias = false;                                             ///< of queries, keys and values
   bool hasQueryBias = true, hasKeyBias = true, hasValueBias = true; ///< where `hasBias` says so
   bool hasOutBias = false;
-  double scale = 1;             ///< of scores
+  bool hasOutGate =
+      false;        ///< results are times sigmoid(gate), whose rows follow those of each head's query in its tensor
+  double scale = 1; ///< of scores
   bool isScaledByLayer = false; ///< the scale of layer i is scale / (i + 1)
   std::string sinks;            ///< logits of sinks [heads]; empty: none
   double softCap = 0;           ///< c of c * tanh(score / c); 0: none
@@ -151,6 +154,7 @@ struct ExpertsSpec {
   bool hasRouterBias = false;
   attn::RoutingKind scores = attn::RoutingKind::softmax;
   bool isNormalized = false; ///< the weights of a token add up to 1
+  double floor = 0;          ///< is added to their sum then; 0: what the dialect adds
   double scale = 1;          ///< times the weights
   /// Groups of experts, of which the router keeps those with the largest scores, the sums of `by` experts' each.
   struct Groups {
@@ -161,6 +165,10 @@ struct ExpertsSpec {
   std::optional<FeedForwardSpec> shared; ///< shared experts, applied to every token
   std::string sharedGate;                ///< the part whose sigmoid, one number, is times what it gives; empty: none
   std::vector<bool> ofLayer;             ///< the layers that have experts; empty: all
+  /// Columns that experts read and give, between a projection to them and one back; 0: those of the layers.
+  int64_t latent = 0;
+  std::string latentDown, latentUp;
+  bool hasLatentBias = false;
 };
 
 /// How a layer adds attention and feed-forward to its input. A norm without a name is none.
@@ -212,19 +220,27 @@ struct DisentangledSpec {
   int64_t span() const { return buckets ? buckets : maxDistance; }
 };
 
-/// Layers of one kind, which may differ in windows and rotation. The defaults are those of most decoders.
+/// Layers of one kind, or of a few: they may differ in windows, rotation, experts and in what mixes tokens. The
+/// defaults are those of most decoders.
 struct StackSpec {
   int64_t width = 0, layers = 0;
   NormSpec norm;
   AttentionSpec attention;
+  std::optional<StateSpaceSpec> stateSpace;
+  std::optional<DeltaRuleSpec> delta;
+  std::optional<GatedConvolutionSpec> convolution;
+  std::vector<Mixer> mixers; ///< of each layer; empty: all have attention
   std::optional<CrossAttentionSpec> cross;
   FeedForwardSpec feedForward;
+  std::vector<bool> hasNoFeedForward; ///< of each layer; empty: all have one, or experts
   std::optional<ExpertsSpec> experts;
   ResidualSpec residual;
   bool isConv1D = false; ///< weights of layers are [in, out]
   std::string layer = "layers.{layer}.";
   int64_t firstLayer = 0; ///< the number in the name of the first one; unless it is 0, all layers are of one kind
 
+  Mixer mixerOf(int64_t layer) const { return mixers.empty() ? Mixer::Attention : mixers[layer]; }
+  bool hasFeedForward(int64_t layer) const { return hasNoFeedForward.empty() || !hasNoFeedForward[layer]; }
   bool hasExperts(int64_t layer) const { return experts && (experts->ofLayer.empty() || experts->ofLayer[layer]); }
 };
 

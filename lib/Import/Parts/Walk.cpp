@@ -74,6 +74,25 @@ Walk Walk::withPrefix(const std::string &prefix) const {
   return own;
 }
 
+void Walk::forKinds(llvm::function_ref<unsigned(int64_t layer)> kindOf,
+                    llvm::function_ref<void(const Walk &layers, unsigned kind)> f) const {
+  if (scope)
+    f(*this, kindOf(scope->layer->example));
+  if (!weights)
+    return;
+  const Stack all = weights->stack.value_or(Stack{1});
+  std::vector<unsigned> kinds;
+  for (int64_t place = 0; place < all.layers; ++place)
+    if (unsigned kind = kindOf(all.number(place)); !llvm::is_contained(kinds, kind))
+      kinds.push_back(kind);
+  for (unsigned kind : kinds) {
+    ParameterScope own = *weights;
+    if (weights->stack)
+      own.stack = all.those([&](int64_t layer) { return kindOf(layer) == kind; });
+    f(Walk(own), kind);
+  }
+}
+
 void Walk::moveLast(size_t first, ArrayRef<std::string> parts) const {
   for (const std::string &part : parts)
     if (weights)
@@ -131,7 +150,7 @@ Expected<SmallVector<Value>> importing::walkLayers(const Walk &walk, const Walke
     if (const std::optional<AdapterRows> &adapters = layers.adapters)
       shared.append({adapters->tokens, adapters->groups, adapters->order});
     llvm::append_range(shared, layers.further);
-    const size_t ahead = layers.shared.size() + (layers.loop.slots.empty() ? 0 : 1);
+    const size_t ahead = layers.shared.size();
     auto block = [&](OpBuilder &builder, const LayerRef &layer, ValueRange state, ValueRange values) {
       ValueRange behind = values.drop_front(ahead);
       const std::optional<AdapterRows> adapters = takeAdapters(layers.adapters.has_value(), behind);

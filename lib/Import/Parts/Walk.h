@@ -72,6 +72,10 @@ public:
     }
   }
 
+  /// Calls `f` for the layer with its kind; where weights are declared for each kind, whose layers then are the stack.
+  void forKinds(llvm::function_ref<unsigned(int64_t layer)> kindOf,
+                llvm::function_ref<void(const Walk &layers, unsigned kind)> f) const;
+
   /// Gives what `body` gives. The weights of `parts` are declared after all its others, in this order.
   template <typename F> auto declareLast(llvm::ArrayRef<std::string> parts, F body) const {
     const size_t first = weights ? weights->parameters.count() : 0;

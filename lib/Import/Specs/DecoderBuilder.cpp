@@ -28,52 +28,106 @@ std::vector<float> importing::alibiSlopes(int64_t heads, double bias) {
 
 namespace {
 
-/// For each layer its number in its cache; empty where all are in one.
-bool hasSlots(const DecoderSpec &spec, size_t caches) { return caches > 1 || spec.firstLayer != 0; }
+/// Lists of layers that have a place of their own in a tensor that the step updates.
+struct StatefulLayers {
+  std::vector<LayerNumbers> caches;
+  LayerNumbers matrices, inputs;
+};
 
-std::vector<int64_t> numberSlots(const DecoderSpec &spec, size_t caches) {
-  std::vector<int64_t> slots, next(caches);
-  for (int64_t layer = 0; hasSlots(spec, caches) && layer < spec.layers; ++layer)
-    slots.push_back(next[caches > 1 && spec.attention.windowOf(layer) ? 1 : 0]++);
-  return slots;
+StatefulLayers statefulLayersOf(const DecoderSpec &spec, bool hasTwoCaches) {
+  StatefulLayers lists{.caches = std::vector<LayerNumbers>(hasTwoCaches ? 2 : 1)};
+  for (int64_t layer = 0; layer < spec.layers; ++layer) {
+    const Mixer mixer = spec.mixerOf(layer);
+    const int64_t number = spec.firstLayer + layer;
+    if (mixer == Mixer::Attention)
+      lists.caches[hasTwoCaches && spec.attention.windowOf(layer) ? 1 : 0].push_back(number);
+    if (mixer == Mixer::StateSpace || mixer == Mixer::DeltaRule)
+      lists.matrices.push_back(number);
+    if (mixer != Mixer::Attention && mixer != Mixer::None)
+      lists.inputs.push_back(number);
+  }
+  return lists;
 }
 
-/// One layer: x [tokens, width] and the caches to those after it. Where there are two, the layer's number in its own is
-/// the first of `shared`. The rows, the block table of each cache and tables of rotation follow.
-SmallVector<Value> walkBlock(const Walk &layer, const DecoderSpec &spec, ValueRange state, ValueRange shared) {
-  SmallVector<Value> next(state);
-  const size_t caches = next.size() - 1;
-  size_t which = 0;
-  LayerRef inCache;
-  layer.emit([&](const Scope &scope) {
-    inCache = *scope.layer;
-    if (!hasSlots(spec, caches))
-      return;
-    which = caches > 1 && spec.attention.windowOf(inCache.example) ? 1 : 0;
-    inCache.number = shared.front();
-    shared = shared.drop_front();
-  });
-  Value &cache = next[1 + which];
-  const Rows rows{shared[0], shared[1], shared[2 + which]};
-  auto ofCache = [&](Scope scope) {
-    scope.layer = &inCache;
-    return scope;
-  };
-  auto keep = [&](const CausalAttention &attention) -> Attended {
-    cache = attention.cache;
-    return {attention.result, attention.op};
-  };
-  auto attend = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
-                    std::optional<int64_t> window) {
-    return keep(causalAttention(ofCache(scope), loc, queryKeyValue, scale, cache, rows, window));
-  };
-  auto attendLatents = [&](const Scope &scope, Location loc, const LatentHeads &heads, Value scale,
-                           std::optional<int64_t> window) {
-    return keep(latentAttention(ofCache(scope), loc, heads, scale, cache, rows, window));
-  };
-  next[0] = walkLayer(layer, spec, state[0], shared.drop_front(2 + caches), attend, /*attendSource=*/{}, attendLatents);
-  return next;
-}
+/// One layer: x [tokens, width], the caches and the states of sequences to those after it. `shared` are the rows, the
+/// block table of each cache, slots of states and tables of rotation.
+class BlockWalk {
+public:
+  BlockWalk(const DecoderSpec &spec, const DecoderInputs &inputs)
+      : spec(spec), caches(inputs.caches.size()), hasMatrices(inputs.matrices), hasInputs(inputs.lastInputs),
+        lists(statefulLayersOf(spec, caches > 1)) {}
+
+  std::vector<LayerNumbers> places() const {
+    std::vector<LayerNumbers> all = lists.caches;
+    all.push_back(lists.matrices);
+    all.push_back(lists.inputs);
+    llvm::erase_if(all, [](const LayerNumbers &list) { return list.empty(); });
+    return all;
+  }
+
+  SmallVector<Value> layer(const Walk &layer, ValueRange state, ValueRange shared) const {
+    SmallVector<Value> next(state);
+    if (layer.declares()) {
+      walkLayer(layer, spec, /*x=*/{}, {});
+      return next;
+    }
+    auto take = [&](bool exists) {
+      Value value = exists ? shared.front() : Value();
+      shared = shared.drop_front(exists ? 1 : 0);
+      return value;
+    };
+    Rows rows{take(true), take(caches > 0), take(caches > 0)};
+    Value windowTable = take(caches > 1);
+    size_t which = 0;
+    LayerRef inCache;
+    layer.emit([&](const Scope &scope) {
+      if (spec.mixerOf(scope.layer->example) != Mixer::Attention)
+        return;
+      inCache = *scope.layer;
+      which = caches > 1 && spec.attention.windowOf(inCache.example) ? 1 : 0;
+      inCache.number = inCache.placeAmong(lists.caches[which]);
+    });
+    if (which == 1)
+      rows.table = windowTable;
+    auto ofCache = [&](Scope scope) {
+      scope.layer = &inCache;
+      return scope;
+    };
+    auto keep = [&](const CausalAttention &attention) -> Attended {
+      next[1 + which] = attention.cache;
+      return {attention.result, attention.op};
+    };
+    auto attend = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
+                      std::optional<int64_t> window) {
+      return keep(causalAttention(ofCache(scope), loc, queryKeyValue, scale, next[1 + which], rows, window));
+    };
+    auto attendLatents = [&](const Scope &scope, Location loc, const LatentHeads &heads, Value scale,
+                             std::optional<int64_t> window) {
+      return keep(latentAttention(ofCache(scope), loc, heads, scale, next[1 + which], rows, window));
+    };
+    const bool hasStates = hasMatrices || hasInputs;
+    MixerStates states{.rowBegin = rows.rowBegin,
+                       .from = take(hasStates),
+                       .to = take(hasStates),
+                       .matrices = hasMatrices ? next[1 + caches] : Value(),
+                       .inputs = hasInputs ? next.back() : Value(),
+                       .matrixLayers = lists.matrices,
+                       .inputLayers = lists.inputs};
+    next[0] = walkLayer(layer, spec, state[0],
+                        {.rotation = shared, .attend = attend, .attendLatents = attendLatents, .states = &states});
+    if (hasMatrices)
+      next[1 + caches] = states.matrices;
+    if (hasInputs)
+      next.back() = states.inputs;
+    return next;
+  }
+
+private:
+  const DecoderSpec &spec;
+  size_t caches;
+  bool hasMatrices, hasInputs;
+  StatefulLayers lists;
+};
 
 } // namespace
 
@@ -91,22 +145,27 @@ Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const Deco
   const TextTokens tokens{inputs.tokens, rows.rowBegin, rows.past};
   Value positions = walkPositions(walk, spec, tokens), x = walkWords(walk, spec, inputs.tokens);
   walk.emit([&](const Scope &top) { x = map ? map(top, x) : x; });
+  const BlockWalk block(spec, inputs);
   WalkedLayers layers{.loop = {.stack = {.layers = spec.layers, .first = spec.firstLayer},
                                .kinds = numberKinds(spec),
-                               .slots = numberSlots(spec, inputs.caches.size())},
+                               .among = block.places()},
                       .path = spec.layer,
                       .state = {walkEmbedding(walk, spec, x, positions, tokens)},
-                      .shared = {rows.rowBegin, rows.past, rows.table},
+                      .shared = {rows.rowBegin},
                       .adapters = inputs.adapters};
   llvm::append_range(layers.state, inputs.caches);
-  if (inputs.windowTable)
-    layers.shared.push_back(inputs.windowTable);
+  for (Value states : {inputs.matrices, inputs.lastInputs})
+    if (states)
+      layers.state.push_back(states);
+  for (Value shared : {rows.past, rows.table, inputs.windowTable, inputs.stateSlot, inputs.stateTarget})
+    if (shared)
+      layers.shared.push_back(shared);
   layers.further = walk.emit([&](const Scope &top) {
     return buildRotation(top, spec.attention, inputs.tokens, rows.rowBegin, rows.past, inputs.textLength);
   });
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last,
                         walkLayers(walk, layers, [&](const Walk &layer, ValueRange state, ValueRange shared) {
-                          return walkBlock(layer, spec, state, shared);
+                          return block.layer(layer, state, shared);
                         }));
   last[0] = walkHead(walk, walk, spec, spec.head, last[0], inputs.want);
   return last;
@@ -118,11 +177,35 @@ Status importing::buildDecoderStep(DecoderModule &decoder, const DecoderSpec &sp
                              .rows = decoder.rows(),
                              .caches = decoder.caches(),
                              .windowTable = decoder.argument(EntryRole::WindowTable),
+                             .matrices = decoder.argument(EntryRole::State),
+                             .lastInputs = decoder.argument(EntryRole::ConvState),
+                             .stateSlot = decoder.argument(EntryRole::StateSlot),
+                             .stateTarget = decoder.argument(EntryRole::StateTarget),
                              .adapters = decoder.adapters(),
                              .textLength = decoder.argument(EntryRole::TextLength)};
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkDecoder(Walk(decoder.scope()), spec, inputs, map));
-  decoder.endStep(ValueRange(last).drop_front(), last[0]);
+  ValueRange kept = ValueRange(last).drop_front();
+  decoder.endStep(kept.take_front(inputs.caches.size()), last[0], kept.drop_front(inputs.caches.size()));
   return {};
+}
+
+StateLayers importing::stateLayersOf(const DecoderSpec &spec) {
+  const StatefulLayers lists = statefulLayersOf(spec, /*hasTwoCaches=*/false);
+  StateLayers states{.count = spec.layers - int64_t(lists.caches[0].size())};
+  const auto matrices = int64_t(lists.matrices.size()), inputs = int64_t(lists.inputs.size());
+  auto convolved = [&](const ShortConvSpec &convolution, int64_t channels) {
+    states.inputs = {inputs, convolution.taps - 1, channels};
+  };
+  if (const std::optional<StateSpaceSpec> &s = spec.stateSpace; s && matrices) {
+    states.matrices = {matrices, s->heads, s->stateSize, s->headDim};
+    convolved(s->convolution, s->convolved());
+  } else if (const std::optional<DeltaRuleSpec> &d = spec.delta; d && matrices) {
+    states.matrices = {matrices, d->valueHeads, d->keyDim, d->valueDim};
+    convolved(d->convolution, d->convolved());
+  } else if (spec.convolution && inputs) {
+    convolved(spec.convolution->convolution, spec.width);
+  }
+  return states;
 }
 
 WindowedLayers importing::windowedLayersOf(const DecoderSpec &spec, int64_t positions) {
@@ -170,6 +253,8 @@ static Expected<bool> readsWholeTexts(huggingface::ModelDescription &model, Deco
 static std::string unsupportedPart(const DecoderSpec &spec) {
   if (spec.attention.latent)
     return "latent attention";
+  if (!spec.mixers.empty())
+    return "layers that keep states in place of keys and values";
   if (!spec.embedding.projection.empty())
     return "an embedding that is narrower than its layers";
   if (spec.isBidirectional && !spec.attention.slopes.empty())
@@ -231,7 +316,8 @@ ImportedModule importing::importDecoder(MLIRContext &context, huggingface::Model
                         findWeights(model, prefix, ignored, [&](const Walk &walk) { (void)walkDecoder(walk, spec); }));
   ModelFacts facts = decoderFacts(spec, model, positions, endTokens);
   DecoderModule decoder(context, facts, spec.attention.cacheChannels(), model, parameters, options,
-                        windowedLayersOf(spec, positions), {.longestShortText = longestShortText(spec)});
+                        windowedLayersOf(spec, positions),
+                        {.longestShortText = longestShortText(spec), .states = stateLayersOf(spec)});
   RAPT_RETURN_IF_ERROR(buildDecoderStep(decoder, spec));
   return decoder.take();
 }

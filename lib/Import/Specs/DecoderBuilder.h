@@ -36,6 +36,7 @@ ImportedModule importDecoder(mlir::MLIRContext &context, huggingface::ModelDescr
                              const ImportOptions &options, const DecoderFamily &family);
 
 class DecoderModule;
+struct StateLayers;
 struct WindowedLayers;
 
 /// Replaces embeddings of tokens, [tokens, width].
@@ -51,10 +52,13 @@ struct DecoderInputs {
   llvm::SmallVector<mlir::Value> caches = {mlir::Value()};
   mlir::Value windowTable = {};
   std::optional<AdapterRows> adapters = {};
-  mlir::Value textLength = {}; ///< where rotary embedding depends on it
+  mlir::Value textLength = {};                ///< where rotary embedding depends on it
+  mlir::Value matrices = {}, lastInputs = {}; ///< `state` and `conv_state`, of layers that have them
+  mlir::Value stateSlot = {}, stateTarget = {};
 };
 
-/// The logits of the wanted tokens, and the caches behind the step. Symbols of weights are the names of their parts.
+/// The logits of the wanted tokens, and the caches and states behind the step. Symbols of weights are the names of
+/// their parts.
 Expected<llvm::SmallVector<mlir::Value>> walkDecoder(const Walk &walk, const DecoderSpec &spec,
                                                      const DecoderInputs &inputs = {}, MapEmbeddings map = {});
 
@@ -63,6 +67,9 @@ Status buildDecoderStep(DecoderModule &decoder, const DecoderSpec &spec, MapEmbe
 
 /// Those of a decoder whose sequences have so many positions.
 WindowedLayers windowedLayersOf(const DecoderSpec &spec, int64_t positions);
+
+/// The layers whose sequences keep states, and what they keep.
+StateLayers stateLayersOf(const DecoderSpec &spec);
 
 /// The facts that a decoder's specification has.
 ModelFacts decoderFacts(const DecoderSpec &spec, const huggingface::ModelDescription &model, int64_t positions,

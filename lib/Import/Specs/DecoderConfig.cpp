@@ -85,7 +85,9 @@ DecoderSpec importing::readDecoder(const DecoderSource &source, const DecoderDef
   constexpr int64_t mostInner = 1 << 20;
   spec.feedForward.inner = defaults.inner ? config.getSize(keys.inner, 1, mostInner, defaults.inner)
                                           : config.getInt(keys.inner, 1, mostInner, 4 * spec.width);
-  spec.positions = config.getSize(keys.positions, 1, 1 << 24, defaults.positions);
+  constexpr int64_t mostPositions = 1 << 24;
+  spec.positions = defaults.hasAnyPositions ? config.getInt(keys.positions, 1, mostPositions, defaults.positions)
+                                            : config.getSize(keys.positions, 1, mostPositions, defaults.positions);
   spec.positionsKey = keys.positions.names.front();
   spec.vocabulary = config.getSize("vocab_size", 1, 1 << 24, defaults.vocabulary);
   spec.norm.epsilon = defaults.epsilon;
@@ -243,17 +245,6 @@ void importing::refuseWindows(const DecoderSource &source, const DecoderSpec &sp
                        " family has no windows");
 }
 
-void importing::setTextPart(const DecoderSource &part, DecoderSpec &spec) {
-  if (spec.isBidirectional)
-    part.config.fail("is_causal is false, which is not supported of the text part of a model with images");
-  // Several ends are in generation_config.json, too.
-  if (const json::Value *end = part.config.getRaw("eos_token_id"); end && end->asInteger())
-    spec.endToken = part.config.getOptionalInt("eos_token_id", 0, INT32_MAX);
-  // Names of version 4 of the package, which the hub has, and of version 5.
-  spec.prefixes = {"language_model.model.", "model.language_model."};
-  spec.head.prefix = part.model.choosePrefix({"language_model.", ""}, "lm_head.weight");
-}
-
 /// More experts than any model has; the dialect's bound.
 static constexpr int64_t kMostExperts = 4096;
 
@@ -283,6 +274,50 @@ ExpertsSpec importing::readExperts(const DecoderSource &source, const DecoderSpe
   experts.each.down = part + "down_proj";
   experts.each.packed = isStacked ? "mlp.experts.gate_up_proj" : "";
   return experts;
+}
+
+std::vector<bool> importing::readKinds(huggingface::ConfigReader &config, const huggingface::Keys &keys, int64_t layers,
+                                       const KindNames &names) {
+  std::vector<bool> kinds;
+  const json::Value *value = config.getRaw(keys);
+  const json::Array *list = value ? value->asArray() : nullptr;
+  const std::string key = keys.names.front();
+  if (value && (!list || int64_t(list->size()) != layers))
+    config.fail(key + " must be a list of the kinds of " + std::to_string(layers) + " layers" +
+                (list ? ", found " + std::to_string(list->size()) : ""));
+  for (size_t i = 0; list && i < list->size(); ++i) {
+    const std::string *name = (*list)[i].asString();
+    const bool isFirst = name && llvm::is_contained(names[0], *name),
+               isSecond = name && llvm::is_contained(names[1], *name);
+    if (!isFirst && !isSecond)
+      config.fail(key + " has " + json::printable(json::write((*list)[i]), 60) + ", supported are \"" +
+                  std::string(names[0].front()) + "\" and \"" + std::string(names[1].front()) + "\"");
+    kinds.push_back(isSecond);
+  }
+  kinds.resize(value ? size_t(layers) : 0);
+  return kinds;
+}
+
+std::vector<bool> importing::readLayerNumbers(huggingface::ConfigReader &config, const char *key, int64_t layers) {
+  std::vector<bool> has(size_t(layers), false);
+  const json::Value *value = config.getRaw(key);
+  const json::Array *list = value ? value->asArray() : nullptr;
+  if (value && !list)
+    config.fail(std::string(key) + " must be a list of layers");
+  for (size_t i = 0; list && i < list->size(); ++i) {
+    std::optional<int64_t> layer = (*list)[i].asInteger();
+    if (!layer || *layer < 0 || *layer >= layers)
+      config.fail(std::string(key) + " has " + json::printable(json::write((*list)[i]), 60) +
+                  ", must be numbers of layers below " + std::to_string(layers));
+    else
+      has[size_t(*layer)] = true;
+  }
+  return has;
+}
+
+void importing::setMixers(StackSpec &spec, Mixer mixer, const std::vector<bool> &attends) {
+  for (int64_t layer = 0; layer < spec.layers; ++layer)
+    spec.mixers.push_back(attends[size_t(layer)] ? Mixer::Attention : mixer);
 }
 
 void importing::readSparseLayers(const DecoderSource &source, DecoderSpec &spec) {

@@ -30,6 +30,7 @@ struct DecoderDefaults {
   std::string_view activation = "silu";
   double epsilon = 1e-6;
   bool isTied = false;
+  bool hasAnyPositions = false;        ///< nothing in the model depends on their number: the key is optional
   std::optional<int64_t> padding = {}; ///< pad_token_id where there is none
 };
 
@@ -71,9 +72,6 @@ void readWindowOfAll(const DecoderSource &source, DecoderSpec &spec, std::option
 /// Reads use_sliding_window, sliding_window, and the layers of it: by layer_types, or from max_window_layers on.
 void readWindowByLayer(const DecoderSource &source, DecoderSpec &spec);
 
-/// Reads the end of the text part of a model with images, and gives it the names of its tensors.
-void setTextPart(const DecoderSource &part, DecoderSpec &spec);
-
 /// Records an error where layer_types names windows, of a family that has none.
 void refuseWindows(const DecoderSource &source, const DecoderSpec &spec);
 
@@ -86,6 +84,19 @@ struct ExpertsDefaults {
 /// Reads the number of experts, of a token's, and their size: experts by softmax, gated as the dense layers are, in
 /// tensors "mlp.experts.{expert}.gate_proj", or stacked ones where the checkpoint has them.
 ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &spec, const ExpertsDefaults &defaults);
+
+/// Names of two kinds of layers; each may have several.
+using KindNames = std::array<std::vector<std::string_view>, 2>;
+
+/// For each layer whether it is of the second kind; empty without the key.
+std::vector<bool> readKinds(huggingface::ConfigReader &config, const huggingface::Keys &keys, int64_t layers,
+                            const KindNames &names);
+
+/// For each layer whether the list has its number; false of all without the key.
+std::vector<bool> readLayerNumbers(huggingface::ConfigReader &config, const char *key, int64_t layers);
+
+/// Gives each layer attention, or the mixer.
+void setMixers(StackSpec &spec, Mixer mixer, const std::vector<bool> &attends);
 
 /// Reads norm_topk_prob, decoder_sparse_step and mlp_only_layers.
 void readSparseLayers(const DecoderSource &source, DecoderSpec &spec);

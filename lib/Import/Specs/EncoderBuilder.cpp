@@ -134,7 +134,7 @@ Value walkBlock(const Walk &layer, const EncoderSpec &spec, Value x, const Share
       addDisentangledScores(scope, *spec.disentangled, shared.longest, op, tables, shared.rowBegin);
     return {flatHeads(scope, loc, op.getResult()), op};
   };
-  return walkLayer(layer, spec, x, shared.rotation, attend);
+  return walkLayer(layer, spec, x, {.rotation = shared.rotation, .attend = attend});
 }
 
 } // namespace

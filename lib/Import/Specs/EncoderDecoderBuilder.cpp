@@ -100,7 +100,7 @@ Expected<Value> walkEncoder(const Walk &walk, const EncoderDecoderSpec &spec, co
       addBias(scope, side, /*isDecoder=*/false, op, table);
       return {op.getResult(), op};
     };
-    return {walkLayer(layer, side, state[0], /*rotation=*/{}, attend)};
+    return {walkLayer(layer, side, state[0], {.attend = attend})};
   };
   WalkedLayers layers{.shared = {inputs.rows.rowBegin}, .adapters = inputs.adapters};
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkSide(walk, side, std::move(layers), x, body));
@@ -143,7 +143,7 @@ SmallVector<Value> walkDecoderLayer(const Walk &layer, const SideSpec &side, Val
   auto attendSource = [&](const Scope &scope, Location loc, Value query, Value scale) {
     return crossAttention(scope, loc, query, scale, cache, rows.rowBegin, sources);
   };
-  Value x = walkLayer(layer, side, state[0], /*rotation=*/{}, attend, attendSource);
+  Value x = walkLayer(layer, side, state[0], {.attend = attend, .attendSource = attendSource});
   return {x, cache};
 }
 

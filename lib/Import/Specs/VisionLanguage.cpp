@@ -109,7 +109,8 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
                             .readsImages = true,
                             .dims = {{"images", 1, options.maxBatch},
                                      {"height", spec.image.patch, most.height},
-                                     {"width", spec.image.patch, most.width}}};
+                                     {"width", spec.image.patch, most.width}},
+                            .states = stateLayersOf(text)};
   DecoderModule decoder(context, facts, text.attention.cacheChannels(), model, parameters, options,
                         windowedLayersOf(text, positions), extra);
   auto replace = [&](const Scope &top, Value embeddings) {

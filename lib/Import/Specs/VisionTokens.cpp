@@ -127,7 +127,7 @@ Expected<Value> importing::walkVisionTokens(const Walk &walk, const VisionSpec &
         addGridBias(scope, spec.rows(), spec.columns(), op, table);
       return {op.getResult(), op};
     };
-    return {walkLayer(layer, spec, state[0], /*rotation=*/shared.drop_front(), attend)};
+    return {walkLayer(layer, spec, state[0], {.rotation = shared.drop_front(), .attend = attend})};
   };
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkLayers(walk, layers, body));
   return last[0];

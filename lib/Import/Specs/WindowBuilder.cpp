@@ -111,7 +111,7 @@ private:
       addWindowBias(own, stage.grid, stage.shiftOf(own.layer->example), op, table);
       return {op.getResult(), op};
     };
-    return inOrder(walkLayer(layer, stage, inOrder(x, 0), /*rotation=*/{}, attend), 1);
+    return inOrder(walkLayer(layer, stage, inOrder(x, 0), {.attend = attend}), 1);
   }
 
   Walk walk;

@@ -92,7 +92,7 @@ bool isSameLayer(Value a, Value b) {
 bool isStackedAlike(attn::ParameterSliceOp a, attn::ParameterSliceOp b) {
   attn::ParameterOp first = parameterOf(a), second = parameterOf(b);
   return isSameLayer(a.getLayer(), b.getLayer()) && first.getLayers() == second.getLayers() &&
-         first.getFirstLayer() == second.getFirstLayer();
+         first.getFirstLayer() == second.getFirstLayer() && first.getLayerNumbers() == second.getLayerNumbers();
 }
 
 int64_t channelsOf(Part part) { return cast<RankedTensorType>(part.heads.getHeads()[0].getType()).getShape().back(); }
@@ -253,10 +253,10 @@ private:
       shape.insert(shape.begin(), *first.getLayers());
     OpBuilder b(first);
     auto type = RankedTensorType::get(shape, first.getSliceType().getElementType());
-    auto made =
-        attn::ParameterOp::create(b, first.getLoc(), b.getStringAttr(joinedName(names)), TypeAttr::get(type),
-                                  first.getLayersAttr(), first.getFirstLayerAttr(), join, b.getArrayAttr(sources),
-                                  /*layout=*/nullptr, /*offset=*/nullptr, /*stride=*/nullptr);
+    auto made = attn::ParameterOp::create(b, first.getLoc(), b.getStringAttr(joinedName(names)), TypeAttr::get(type),
+                                          first.getLayersAttr(), first.getFirstLayerAttr(), first.getLayerNumbersAttr(),
+                                          join, b.getArrayAttr(sources),
+                                          /*layout=*/nullptr, /*offset=*/nullptr, /*stride=*/nullptr);
     symbols.insert(made);
     return made;
   }

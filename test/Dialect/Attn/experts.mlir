@@ -9,6 +9,8 @@ func.func @route(%x: tensor<?x128xf32>, %bias: tensor<128xf32>, %three: tensor<3
   %1:2 = attn.route sigmoid %x, %bias of 128 within 4 of 8 groups by 2 normalized scale 2.5 : tensor<?x128xf32>, tensor<128xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
   // CHECK: attn.route softmax %{{.*}} of 33 normalized : tensor<3x40xbf16> -> tensor<3x2xf32>, tensor<3x2xi32>
   %2:2 = attn.route softmax %three of 33 normalized : tensor<3x40xbf16> -> tensor<3x2xf32>, tensor<3x2xi32>
+  // CHECK: attn.route sigmoid %{{.*}} of 128 normalized scale 2.500000e+00 floor 9.99999997E-7 : tensor<?x128xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+  %3:2 = attn.route sigmoid %x of 128 normalized scale 2.5 floor 1.0e-6 : tensor<?x128xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
   return %2#0 : tensor<3x2xf32>
 }
 

@@ -48,6 +48,21 @@ attn.parameter @w layers 2 : tensor<2x64xf32> from [#attn.source<"{layer}.w">] {
 
 // -----
 
+// expected-error@+1 {{needs one number for each of its 2 layers and no first layer, found [0, 2, 4]}}
+attn.parameter @w layers 2 : tensor<2x64xf32> from [#attn.source<"{layer}.w">] {layer_numbers = array<i64: 0, 2, 4>}
+
+// -----
+
+// expected-error@+1 {{needs one number for each of its 2 layers and no first layer, found [3, 5]}}
+attn.parameter @w layers 2 : tensor<2x64xf32> from [#attn.source<"{layer}.w">] {first_layer = 3 : i64, layer_numbers = array<i64: 3, 5>}
+
+// -----
+
+// expected-error@+1 {{needs ascending numbers of layers from 0 on, found [2, 2]}}
+attn.parameter @w layers 2 : tensor<2x64xf32> from [#attn.source<"{layer}.w">] {layer_numbers = array<i64: 2, 2>}
+
+// -----
+
 // expected-error@+1 {{needs at least one source tensor}}
 attn.parameter @w : tensor<64xf32> from []
 

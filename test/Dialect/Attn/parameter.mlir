@@ -5,6 +5,8 @@
 attn.dim @tokens min 1 max 4096
 // CHECK: attn.parameter @wte : tensor<97x64xf32> from [#attn.source<"wte.weight">]
 attn.parameter @wte : tensor<97x64xf32> from [#attn.source<"wte.weight">]
+// CHECK: attn.parameter @some layers 2 : tensor<2x64xf32> from [#attn.source<"h.{layer}.w">] {layer_numbers = array<i64: 1, 4>}
+attn.parameter @some layers 2 : tensor<2x64xf32> from [#attn.source<"h.{layer}.w">] {layer_numbers = array<i64: 1, 4>}
 // CHECK: attn.parameter @qkv layers 2 : tensor<2x64x96xbf16> from concat<dim = 1> [#attn.source<"h.{layer}.q" : 64x64, transpose<1, 0>>, #attn.source<"h.{layer}.k" : 32x64, transpose<1, 0>>] {first_layer = 3 : i64}
 attn.parameter @qkv layers 2 : tensor<2x64x96xbf16> from concat<dim = 1> [#attn.source<"h.{layer}.q" : 64x64, transpose<1, 0>>, #attn.source<"h.{layer}.k" : 32x64, transpose<1, 0>>] {first_layer = 3 : i64}
 // By rows: padded behind all columns, behind each group of columns, along whose rows a quantized matrix has its groups, and of one element.

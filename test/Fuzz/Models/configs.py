@@ -159,8 +159,44 @@ def neural_probabilistic(r):
     return config
 
 
-FAMILIES = {"bert": bert, "feed-forward": feed_forward, "gpt2": gpt2, "llama": llama, "mistral": mistral, "mt5": lambda r: t5(r, "mt5"), "neural-probabilistic": neural_probabilistic,
-            "qwen2": qwen2, "recurrent": recurrent,
+def mamba2(r):
+    groups = r.randint(1, 3)
+    low = r.choice((0.0, 0.0, 0.01))
+    return {"model_type": "mamba2", "vocab_size": r.choice(VOCABULARIES), "hidden_size": r.choice(WIDTHS), "num_hidden_layers": r.randint(1, 3),
+            "num_heads": groups * r.randint(1, 3), "head_dim": r.choice((1, 7, 16, 32, 33, 64)), "n_groups": groups, "state_size": r.choice((1, 8, 16, 31, 32, 64, 128)),
+            "conv_kernel": r.randint(2, 5), "use_conv_bias": r.random() < 0.8, "use_bias": r.random() < 0.3, "time_step_limit": [low, r.choice((0.1, 2.0, float("inf")))],
+            "max_position_embeddings": 200, "tie_word_embeddings": r.random() < 0.4, "layer_norm_epsilon": r.choice((1e-5, 1e-2))}
+
+
+def kinds(r, layers, other):
+    """The layers with attention and those with `other`, of each at least one where there are two layers."""
+    drawn = [r.choice(("full_attention", other)) for _ in range(layers)]
+    return drawn if layers == 1 or len(set(drawn)) > 1 else [other, "full_attention", *drawn[2:]]
+
+
+def lfm2(r):
+    heads, channels = heads_of(r, even=True)
+    layers = r.randint(1, 4)
+    return {"model_type": "lfm2", "vocab_size": r.choice(VOCABULARIES), "hidden_size": heads * channels, "num_hidden_layers": layers, "num_attention_heads": heads,
+            "num_key_value_heads": r.choice([n for n in range(1, heads + 1) if heads % n == 0]), "layer_types": kinds(r, layers, "conv"),
+            "intermediate_size": r.choice(WIDTHS), "block_auto_adjust_ff_dim": r.random() < 0.5, "block_multiple_of": r.choice((1, 7, 32)),
+            "max_position_embeddings": r.choice((20, 64, 130)), "conv_L_cache": r.randint(2, 5), "conv_bias": r.random() < 0.3, "norm_eps": r.choice((1e-5, 1e-2)),
+            "rope_theta": r.choice((100.0, 1e6)), "tie_word_embeddings": r.random() < 0.6}
+
+
+def qwen3_5(r):
+    heads, channels = r.randint(1, 4), r.choice((8, 16, 40, 64))
+    layers, keys = r.randint(1, 4), r.randint(1, 3)
+    return {"model_type": "qwen3_5_text", "vocab_size": r.choice(VOCABULARIES), "hidden_size": r.choice(WIDTHS), "num_hidden_layers": layers,
+            "num_attention_heads": heads, "num_key_value_heads": r.choice([n for n in range(1, heads + 1) if heads % n == 0]), "head_dim": channels,
+            "layer_types": kinds(r, layers, "linear_attention"), "intermediate_size": r.choice(WIDTHS), "max_position_embeddings": r.choice((20, 64, 130)),
+            "linear_num_key_heads": keys, "linear_num_value_heads": keys * r.randint(1, 3), "linear_key_head_dim": r.choice((1, 8, 31, 32, 64)),
+            "linear_value_head_dim": r.choice((1, 7, 16, 32, 65)), "linear_conv_kernel_dim": r.randint(2, 5), "attention_bias": r.random() < 0.3,
+            "rms_norm_eps": r.choice((1e-6, 1e-2)), "rope_theta": r.choice((100.0, 1e6)), "tie_word_embeddings": r.random() < 0.4}
+
+
+FAMILIES = {"bert": bert, "feed-forward": feed_forward, "gpt2": gpt2, "lfm2": lfm2, "llama": llama, "mamba2": mamba2, "mistral": mistral, "mt5": lambda r: t5(r, "mt5"), "neural-probabilistic": neural_probabilistic,
+            "qwen2": qwen2, "qwen3_5_text": qwen3_5, "recurrent": recurrent,
             "recurrent-encoder-decoder": recurrent_encoder_decoder, "t5": t5, "transformer": transformer, "vit": vit}
 # The processors that a model is compiled for: raptc's options, and whether bf16 matmuls cast both operands there.
 PROCESSORS = {"native": (["--mcpu=native"], None), "x86-64-v3": (["--mcpu=x86-64-v3"], False), "x86-64-v4": (["--mcpu=x86-64-v4"], False),
@@ -174,11 +210,13 @@ def has_cache(config):
     """Whether the model keeps keys and values."""
     if config["model_type"] == "recurrent-encoder-decoder":
         return config["attention"] != "none"
-    return config["model_type"] not in ("bert", "vit", "recurrent", "feed-forward", "neural-probabilistic")
+    if "layer_types" in config:
+        return "full_attention" in config["layer_types"]
+    return config["model_type"] not in ("bert", "mamba2", "vit", "recurrent", "feed-forward", "neural-probabilistic")
 
 
 def is_decoder(config):
-    return config["model_type"] in ("gpt2", "llama", "mistral", "qwen2") or config.get("architectures") in (
+    return config["model_type"] in ("gpt2", "lfm2", "llama", "mamba2", "mistral", "qwen2", "qwen3_5_text") or config.get("architectures") in (
         ["RecurrentForCausalLM"], ["NeuralProbabilisticForCausalLM"])
 
 
@@ -187,7 +225,8 @@ def is_encoder_decoder(config):
 
 
 def has_attention(config):
-    return config["model_type"] not in ("recurrent", "feed-forward", "neural-probabilistic") and config.get("attention") != "none"
+    return config["model_type"] not in ("mamba2", "recurrent", "feed-forward", "neural-probabilistic") and config.get("attention") != "none" and (
+        "full_attention" in config.get("layer_types", ["full_attention"]))
 
 
 def draw(seed, index, target=None):

@@ -128,7 +128,7 @@ def cache_of(case):
 def outputs_of(text):
     """Names of the outputs of an imported model."""
     names = re.findall(r'attn\.name = "(\w+)"', " ".join(re.findall(r"func\.func @\w+\(.*\) -> \(?(.*)attributes \{attn\.entry", text)))
-    return [name for name in dict.fromkeys(names) if name not in ("cache", "state")]
+    return [name for name in dict.fromkeys(names) if name not in ("cache", "state", "conv_state")]
 
 
 def run_program(command, inputs, outputs, folder, label):

@@ -2,6 +2,8 @@
 
 import types
 
-from decoders import gemmas, gpts, llamalike, parallel
+from decoders import delta_hybrids, gemmas, gpts, llamalike, mamba, mamba_hybrids, parallel, short_convs
 
-FAMILIES = {name: types.SimpleNamespace(**facts) for module in (gemmas, gpts, llamalike, parallel) for name, facts in module.FAMILIES.items()}
+MODULES = (gemmas, gpts, llamalike, parallel, mamba, mamba_hybrids, delta_hybrids, short_convs)
+WITHOUT_IMPORTER = ("falcon_h1",)
+FAMILIES = {name: types.SimpleNamespace(**facts) for module in MODULES for name, facts in module.FAMILIES.items() if name not in WITHOUT_IMPORTER}

@@ -103,7 +103,7 @@ Naive layerOf(const Parameter &parameter, MemoryReader &reader, int64_t layer) {
   const int64_t dim = parameter.join.dim;
   int64_t begin = 0;
   for (const Source &source : parameter.sources) {
-    Naive part = valuesOf(source, reader, sourceName(source, parameter.firstLayer + layer));
+    Naive part = valuesOf(source, reader, sourceName(source, parameter.layerNumber(layer)));
     if (parameter.join.kind == Join::Stack)
       part.shape.insert(part.shape.begin() + dim, 1);
     Naive::forEach(part.shape, [&](Shape index, int64_t position) {
@@ -149,7 +149,7 @@ void addSource(std::mt19937 &random, Parameter &parameter, MemoryReader &reader,
   for (int64_t layer = 0; layer < parameter.layers; ++layer) {
     const TensorInfo info{DType(random() % 3), source.shape};
     const int64_t count = std::accumulate(source.shape.begin(), source.shape.end(), int64_t(1), std::multiplies<>());
-    reader.add(sourceName(source, parameter.firstLayer + layer), info, randomValues(random, info.dtype, count));
+    reader.add(sourceName(source, parameter.layerNumber(layer)), info, randomValues(random, info.dtype, count));
   }
   parameter.sources.push_back(source);
 }
@@ -180,6 +180,9 @@ Parameter randomParameter(std::mt19937 &random, int number, MemoryReader &reader
   parameter.storage = DType(below(3));
   parameter.layers = 1 + below(3);
   parameter.firstLayer = below(2) * 7;
+  if (below(3) == 0)
+    for (int64_t layer = 0; layer < parameter.layers; ++layer)
+      parameter.layerNumbers.push_back(3 * layer + int64_t(below(3)));
   const bool matrix = below(4) != 0;
   int64_t columns = 1 + below(largest), rows = 1 + below(largest);
   if (below(2)) {

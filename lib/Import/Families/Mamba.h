@@ -1,0 +1,24 @@
+//===- Mamba.h - Keys of families with layers of state-space duality -----*- C++ -*-===//
+#pragma once
+#include "lib/Import/Specs/DecoderConfig.h"
+
+namespace rapt::importing {
+
+/// Names of keys, and what the family's class takes without them.
+struct StateSpaceKeys {
+  const char *heads; ///< for messages
+  huggingface::Keys groups, stateSize, taps, bias, convolutionBias;
+  const char *part; ///< of a layer, which has the tensors
+  int64_t defaultGroups, defaultStateSize;
+};
+
+StateSpaceSpec readStateSpace(huggingface::ConfigReader &config, const StateSpaceKeys &keys, int64_t heads,
+                              int64_t headDim);
+
+/// The same by the keys of bamba and granitemoehybrid; `spec` has the width, norm and activation.
+StateSpaceSpec readHybridStateSpace(huggingface::ConfigReader &config, const DecoderSpec &spec);
+
+/// Reads time_step_limit, the bounds of steps.
+void readStepLimits(huggingface::ConfigReader &config, StateSpaceSpec &spec);
+
+} // namespace rapt::importing

@@ -1,0 +1,149 @@
+//===- QwenHybrid.cpp - The qwen3_next and qwen3_5 families ---------------===//
+//
+// Qwen Team 2025, "Qwen3-Next": the qwen3_moe family's layers, three of four of which have the
+// gated delta rule in place of attention, whose results have a gate.
+//
+// Qwen Team 2026, "Qwen3.5": the same with projections of their own, and with a feed-forward, or
+// experts in stacked tensors. A text's positions in the three rows of the rotation are equal.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/Families/Family.h"
+#include "lib/Import/Module/ModelConfig.h"
+#include "lib/Import/Specs/DecoderConfig.h"
+#include "lib/Import/Specs/TextPart.h"
+#include "lib/Import/Specs/VisionLanguage.h"
+
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::ConfigReader;
+
+/// The layers with attention: by layer_types, or every full_attention_interval-th one.
+static std::vector<bool> readAttention(ConfigReader &config, int64_t layers) {
+  const int64_t interval = config.getInt("full_attention_interval", 1, 1 << 17, 4);
+  std::vector<bool> attends = readKinds(config, "layer_types", layers, {{{"linear_attention"}, {"full_attention"}}});
+  for (int64_t layer = 0; int64_t(attends.size()) < layers; ++layer)
+    attends.push_back((layer + 1) % interval == 0);
+  return attends;
+}
+
+/// What the families have in common, but projections and feed-forwards.
+static DecoderSpec readLayers(const DecoderSource &source, const DecoderDefaults &defaults) {
+  ConfigReader &config = source.config;
+  DecoderSpec spec = readDecoder(source, defaults);
+  spec.norm.isAroundOne = true;
+  spec.attention.hasBias = spec.attention.hasOutBias = config.getBool("attention_bias", false);
+  spec.attention.hasOutGate = true;
+  spec.attention.norm = QueryKeyNormSpec{.norm = spec.norm};
+  DeltaRuleSpec d;
+  d.keyHeads = config.getSize("linear_num_key_heads", 1, 1 << 12, 16);
+  d.valueHeads = config.getSize("linear_num_value_heads", 1, 1 << 12, 32);
+  d.keyDim = config.getSize("linear_key_head_dim", 1, 1 << 12, 128);
+  d.valueDim = config.getSize("linear_value_head_dim", 1, 1 << 12, 128);
+  config.requireMultiple("linear_num_value_heads", d.valueHeads, "linear_num_key_heads", d.keyHeads);
+  d.mixed = "linear_attn.in_proj_qkv";
+  d.gate = "linear_attn.in_proj_z";
+  d.beta = "linear_attn.in_proj_b";
+  d.decay = "linear_attn.in_proj_a";
+  d.convolution = {.part = "linear_attn.conv1d",
+                   .taps = config.getSize("linear_conv_kernel_dim", 2, 64, 4),
+                   .activation = spec.feedForward.activation};
+  d.decayBias = "linear_attn.dt_bias";
+  d.decayScale = "linear_attn.A_log";
+  d.norm.part = "linear_attn.norm";
+  d.norm.norm = {.kind = NormSpec::RMS, .epsilon = spec.norm.epsilon};
+  d.out = "linear_attn.out_proj";
+  spec.delta = d;
+  setMixers(spec, Mixer::DeltaRule, readAttention(config, spec.layers));
+  readRotary(source, spec,
+             {.defaultShare = 0.25, .isPartial = true, .harmless = {"mrope_interleaved", "mrope_section"}});
+  spec.ignoredTensors.push_back("mtp.*"); // layers that guess further tokens
+  return spec;
+}
+
+/// Experts beside one of all tokens, whose result has a gate.
+static ExpertsSpec readShared(const DecoderSource &source, const DecoderSpec &spec, const ExpertsDefaults &defaults) {
+  ExpertsSpec experts = readExperts(source, spec, defaults);
+  FeedForwardSpec shared = spec.feedForward;
+  shared.inner = source.config.getSize("shared_expert_intermediate_size", 1, 1 << 20, 512);
+  shared.gate = "mlp.shared_expert.gate_proj";
+  shared.up = "mlp.shared_expert.up_proj";
+  shared.down = "mlp.shared_expert.down_proj";
+  experts.shared = shared;
+  experts.sharedGate = "mlp.shared_expert_gate";
+  return experts;
+}
+
+static DecoderSpec readQwen3Next(const DecoderSource &source) {
+  ConfigReader &config = source.config;
+  DecoderSpec spec = readLayers(source, {.architecture = "Qwen3Next",
+                                         .width = 2048,
+                                         .layers = 48,
+                                         .heads = 16,
+                                         .positions = 32768,
+                                         .vocabulary = 151936,
+                                         .inner = 5632,
+                                         .kvHeads = 2,
+                                         .headDim = 256});
+  spec.delta->packed = {"linear_attn.in_proj_qkvz", "linear_attn.in_proj_ba"};
+  spec.experts = readShared(source, spec, {.ofAll = 512, .ofToken = 10, .width = 512});
+  spec.experts->isNormalized = config.getBool("norm_topk_prob", true);
+  readSparseLayers(source, spec);
+  return spec;
+}
+
+const DecoderFamily importing::qwen3Next = {.read = readQwen3Next,
+                                            .harmlessKeys = harmless::keys({harmless::decoder, harmless::router})};
+
+static DecoderDefaults qwen35Defaults(const char *architecture) {
+  return {.architecture = architecture,
+          .positions = 32768,
+          .vocabulary = 248320,
+          .inner = 12288,
+          .kvHeads = 4,
+          .headDim = 256};
+}
+
+static DecoderSpec readQwen35(const DecoderSource &source) {
+  DecoderDefaults defaults = qwen35Defaults("Qwen3_5");
+  defaults.heads = 16;
+  return readLayers(source, defaults);
+}
+
+const DecoderFamily importing::qwen35 = {.read = readQwen35};
+
+static DecoderSpec readQwen35Moe(const DecoderSource &source) {
+  DecoderDefaults defaults = qwen35Defaults("Qwen3_5Moe");
+  defaults.width = 2048;
+  defaults.layers = 40;
+  defaults.heads = 16;
+  defaults.kvHeads = 2;
+  defaults.inner = 0;
+  DecoderSpec spec = readLayers(source, defaults);
+  spec.experts = readShared(source, spec, {.ofAll = 256, .ofToken = 8, .width = 512});
+  spec.experts->isNormalized = true;
+  return spec;
+}
+
+const DecoderFamily importing::qwen35Moe = {.read = readQwen35Moe,
+                                            .harmlessKeys = harmless::keys({harmless::decoder, harmless::router})};
+
+static DecoderSpec readWhole(const DecoderSource &source) {
+  const TextFamily families[] = {{"qwen3_5_text", qwen35}, {"qwen3_5_moe_text", qwen35Moe}};
+  return readTextPart(source, families);
+}
+
+static const DecoderFamily whole = {
+    .read = readWhole,
+    // Keys of the whole that only images and videos obey.
+    .harmlessKeys = {imageIdKeys[1], "video_token_id", "vision_config", "vision_end_token_id", "vision_start_token_id"},
+    .ignoredTensors = {"*visual.*", "*mtp.*"},
+};
+
+ImportedModule importing::importQwen35Whole(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                            const ImportOptions &options) {
+  const bool hasExperts = model.modelType() == "qwen3_5_moe";
+  const HeadName<bool> heads[] = {
+      {hasExperts ? "Qwen3_5MoeForConditionalGeneration" : "Qwen3_5ForConditionalGeneration", true}};
+  readHead<bool>(model, heads, true);
+  return importDecoder(context, model, options, whole);
+}

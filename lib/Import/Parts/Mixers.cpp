@@ -1,0 +1,344 @@
+//===- Mixers.cpp - Recurrences and convolutions in the place of attention -----===//
+#include "lib/Import/Parts/Mixers.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+using artifact::Reshape;
+using artifact::Slice;
+using huggingface::Init;
+
+namespace {
+
+RankedTensorType typeOf(Value x) { return cast<RankedTensorType>(x.getType()); }
+
+/// A tensor and those of the loops' dims that are its own.
+struct Operand {
+  Value tensor;
+  SmallVector<unsigned, 3> dims;
+};
+
+/// f(elements) at each point of the first operand, which has all dims.
+Value mapElements(const Scope &scope, Location loc, ArrayRef<Operand> operands,
+                  llvm::function_ref<Value(const Scope &inner, ValueRange elements)> f) {
+  OpBuilder &b = scope.builder;
+  RankedTensorType type = typeOf(operands[0].tensor);
+  Value tokens = tensor::DimOp::create(b, loc, operands[0].tensor, 0);
+  Value empty = tensor::EmptyOp::create(b, loc, type, tokens);
+  SmallVector<AffineMap> maps;
+  SmallVector<Value> inputs;
+  for (const Operand &operand : operands) {
+    SmallVector<AffineExpr> dims;
+    for (unsigned dim : operand.dims)
+      dims.push_back(b.getAffineDimExpr(dim));
+    maps.push_back(AffineMap::get(unsigned(type.getRank()), 0, dims, b.getContext()));
+    inputs.push_back(operand.tensor);
+  }
+  maps.push_back(b.getMultiDimIdentityMap(unsigned(type.getRank())));
+  const SmallVector<utils::IteratorType> loops(size_t(type.getRank()), utils::IteratorType::parallel);
+  return linalg::GenericOp::create(b, loc, type, inputs, empty, maps, loops,
+                                   [&](OpBuilder &inner, Location at, ValueRange elements) {
+                                     Value result = f(Scope{inner, scope.parameters}, elements.drop_back());
+                                     linalg::YieldOp::create(inner, at, result);
+                                   })
+      .getResult(0);
+}
+
+/// Makes f(x, w...) of each element x of a matmul's result, in the matmul itself, with the numbers w that the weights
+/// `symbols` [columns] have for its column.
+void mapColumns(const Scope &scope, Value result, ArrayRef<std::string> symbols,
+                llvm::function_ref<Value(const Scope &inner, Location loc, Value x, ValueRange weights)> f) {
+  auto op = result.getDefiningOp<attn::LinearOp>();
+  OpBuilder::InsertionGuard guard(scope.builder);
+  scope.builder.setInsertionPoint(op);
+  SmallVector<Value> numbers;
+  for (const std::string &symbol : symbols) {
+    Value weight = scope.weight(symbol);
+    Block *epilogue = op.ensureEpilogue(scope.builder);
+    op.getExtrasMutable().append(weight);
+    numbers.push_back(epilogue->addArgument(scope.builder.getF32Type(), op.getLoc()));
+  }
+  mapResult(scope, result, [&](const Scope &inner, Location loc, Value x) { return f(inner, loc, x, numbers); });
+}
+
+/// log(1 + e^x), without a loss of small ones.
+Value softplus(const Scope &inner, Location loc, Value x) {
+  OpBuilder &b = inner.builder;
+  Value small = math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, math::AbsFOp::create(b, loc, x)));
+  Value above = arith::MaximumFOp::create(b, loc, x, constant(inner, loc, 0));
+  return arith::AddFOp::create(b, loc, above, math::Log1pOp::create(b, loc, small));
+}
+
+/// -e^scale * x: the decay's logarithm.
+Value decayed(const Scope &inner, Location loc, Value scale, Value x) {
+  OpBuilder &b = inner.builder;
+  Value rate = arith::NegFOp::create(b, loc, math::ExpOp::create(b, loc, scale));
+  return arith::MulFOp::create(b, loc, rate, x);
+}
+
+/// Columns from `begin` on as heads: [tokens, heads, channels].
+Value headsOf(const Scope &scope, Location loc, Value x, int64_t begin, int64_t heads, int64_t channels) {
+  OpBuilder &b = scope.builder;
+  auto type = typeOf(x);
+  Value tokens = tensor::DimOp::create(b, loc, x, 0);
+  auto columns = RankedTensorType::get({ShapedType::kDynamic, heads * channels}, type.getElementType());
+  if (columns != type)
+    x = tensor::ExtractSliceOp::create(b, loc, columns, x,
+                                       SmallVector<OpFoldResult>{b.getIndexAttr(0), b.getIndexAttr(begin)},
+                                       SmallVector<OpFoldResult>{tokens, b.getIndexAttr(heads * channels)},
+                                       SmallVector<OpFoldResult>{b.getIndexAttr(1), b.getIndexAttr(1)});
+  auto split = RankedTensorType::get({ShapedType::kDynamic, heads, channels}, type.getElementType());
+  return tensor::ExpandShapeOp::create(
+      b, loc, split, x, ArrayRef<ReassociationIndices>{{0}, {1, 2}},
+      SmallVector<OpFoldResult>{tokens, b.getIndexAttr(heads), b.getIndexAttr(channels)});
+}
+
+/// The inverse, of all columns.
+Value columnsOf(const Scope &scope, Location loc, Value heads) {
+  auto type = typeOf(heads);
+  auto columns =
+      RankedTensorType::get({ShapedType::kDynamic, type.getDimSize(1) * type.getDimSize(2)}, type.getElementType());
+  return tensor::CollapseShapeOp::create(scope.builder, loc, columns, heads,
+                                         ArrayRef<ReassociationIndices>{{0}, {1, 2}});
+}
+
+/// The rows [begin, begin + out) of the tensor `part` as a matmul of their own.
+Value matmulOfRows(const Walk &walk, Value x, const std::string &part, const std::string &name, int64_t in,
+                   int64_t rows, int64_t begin, int64_t out, bool hasBias) {
+  return walk.matmul(x, {.part = name,
+                         .out = out,
+                         .in = in,
+                         .hasBias = hasBias,
+                         .stem = part + ".",
+                         .rows = RowsOf{{rows}, Slice{0, begin, begin + out}}});
+}
+
+void addVector(const Walk &walk, const std::string &name, int64_t width, Init init) {
+  walk.declare([&](const ParameterScope &weights) { weights.add(name, {width}, init); });
+}
+
+Value walkConvolution(const Walk &walk, const ShortConvSpec &c, Value x, int64_t channels, MixerStates *states) {
+  walk.declare([&](const ParameterScope &weights) {
+    weights.parameters.addRows(weights.symbols + c.part + ".weight",
+                               {{weights.tensors + c.part + ".weight",
+                                 {channels, 1, c.taps},
+                                 {Reshape{{channels, c.taps}}, artifact::Transpose{{1, 0}}}}},
+                               Init::weight(c.taps), weights.stack, /*isTable=*/true);
+    if (c.hasBias)
+      weights.add(c.part + ".bias", {channels}, Init::bias());
+  });
+  return walk.emit([&](const Scope &scope) -> Value {
+    OpBuilder &b = scope.builder;
+    Value weight = scope.weight(c.part + ".weight"), bias = c.hasBias ? scope.weight(c.part + ".bias") : Value();
+    auto activation = c.activation ? attn::ActivationKindAttr::get(b.getContext(), *c.activation) : nullptr;
+    Value layer = states->inputs ? scope.layer->placeAmong(states->inputLayers) : Value();
+    auto op = attn::ShortConvOp::create(b, scope.at(c.part), x, weight, bias, activation, b.getI64IntegerAttr(1),
+                                        states->rowBegin, states->inputs, layer,
+                                        states->inputs ? states->from : Value(), states->inputs ? states->to : Value());
+    if (states->inputs)
+      states->inputs = op.getNewState();
+    return op.getOutput();
+  });
+}
+
+/// Queries, keys, values [tokens, heads, channels], decays and perhaps betas [tokens, heads].
+struct LinearOperands {
+  Value query, key, value, decay, beta = {};
+  double scale = 1;
+};
+
+Value mix(const Scope &scope, Location loc, const LinearOperands &o, MixerStates *states) {
+  OpBuilder &b = scope.builder;
+  const auto kind = o.beta ? attn::LinearAttentionKind::gated_delta : attn::LinearAttentionKind::gated;
+  Value layer = states->matrices ? scope.layer->placeAmong(states->matrixLayers) : Value();
+  auto op = attn::LinearAttentionOp::create(b, loc, kind, o.query, o.key, o.value, o.decay, o.beta, states->rowBegin,
+                                            states->matrices, layer, states->matrices ? states->from : Value(),
+                                            states->matrices ? states->to : Value(), APFloat(o.scale));
+  if (states->matrices)
+    states->matrices = op.getNewState();
+  return op.getOutput();
+}
+
+/// y [tokens, heads, channels] by `gate` [tokens, columns], as columns. The norm's weight is one of a head's channels
+/// where `isOfHead`, else of all columns.
+Value walkGatedNorm(const Walk &walk, const GatedNormSpec &g, Value y, Value gate, int64_t columns, int64_t headDim) {
+  const bool isOfHead = headDim != 0;
+  const int64_t groups = isOfHead ? columns / headDim : g.groups;
+  if (g.order != GatedNormSpec::GateAlone)
+    walk.declare([&](const ParameterScope &weights) {
+      if (isOfHead || g.groups == 1)
+        return addNorm(weights, g.part, g.norm, isOfHead ? headDim : columns);
+      weights.parameters.addRows(
+          weights.symbols + g.part + ".weight",
+          {{weights.tensors + g.part + ".weight", {columns}, {Reshape{{g.groups, columns / g.groups}}}}},
+          Init::normWeight(), weights.stack, /*isTable=*/true);
+    });
+  return walk.emit([&](const Scope &scope) -> Value {
+    OpBuilder &b = scope.builder;
+    Location loc = scope.at(g.part);
+    auto norm = [&](Value flat) {
+      if (groups == 1)
+        return normalize(scope, flat, g.part, g.norm);
+      Value heads = headsOf(scope, loc, flat, 0, groups, columns / groups);
+      return columnsOf(scope, loc, normalize(scope, heads, g.part, g.norm));
+    };
+    auto gated = [&](Value flat) -> Value { return attn::GLUOp::create(b, loc, g.activation, gate, flat); };
+    Value flat = columnsOf(scope, loc, y);
+    if (g.order == GatedNormSpec::GateFirst)
+      return norm(gated(flat));
+    return gated(g.order == GatedNormSpec::NormFirst ? norm(flat) : flat);
+  });
+}
+
+} // namespace
+
+Value importing::walkStateSpace(const Walk &walk, const StackSpec &stack, Value x, MixerStates *states) {
+  const StateSpaceSpec &s = *stack.stateSpace;
+  const int64_t inner = s.inner(), convolved = s.convolved(), rows = inner + convolved + s.heads;
+  auto project = [&](const char *name, int64_t begin, int64_t out) {
+    return matmulOfRows(walk, x, s.in, s.in + name, stack.width, rows, begin, out, s.hasBias);
+  };
+  Value gate = project(".gate", 0, inner), mixed = project(".mixed", inner, convolved),
+        step = project(".step", inner + convolved, s.heads);
+  mixed = walkConvolution(walk, s.convolution, mixed, convolved, states);
+  addVector(walk, s.step, s.heads, Init::bias());
+  addVector(walk, s.decay, s.heads, Init::normWeight());
+  addVector(walk, s.skip, s.heads, Init::normWeight());
+  Value y = walk.emit([&](const Scope &scope) -> Value {
+    OpBuilder &b = scope.builder;
+    mapColumns(scope, step, s.step, [&](const Scope &inside, Location loc, Value element, ValueRange weights) -> Value {
+      Value sum = arith::AddFOp::create(inside.builder, loc, element, weights[0]);
+      Value size = softplus(inside, loc, sum);
+      if (s.stepLimits[0] > 0)
+        size = arith::MaximumFOp::create(inside.builder, loc, size, constant(inside, loc, s.stepLimits[0]));
+      if (std::isfinite(s.stepLimits[1]))
+        size = arith::MinimumFOp::create(inside.builder, loc, size, constant(inside, loc, s.stepLimits[1]));
+      return size;
+    });
+    Location loc = scope.at(s.decay);
+    Value decay = mapElements(scope, loc, {{step, {0, 1}}, {scope.weight(s.decay), {1}}},
+                              [&](const Scope &inside, ValueRange e) { return decayed(inside, loc, e[1], e[0]); });
+    Location at = scope.at(s.convolution.part);
+    const int64_t shared = s.groups * s.stateSize;
+    Value own = headsOf(scope, at, mixed, 0, s.heads, s.headDim),
+          key = headsOf(scope, at, mixed, inner, s.groups, s.stateSize),
+          query = headsOf(scope, at, mixed, inner + shared, s.groups, s.stateSize);
+    Value value = mapElements(scope, scope.at(s.step), {{own, {0, 1, 2}}, {step, {0, 1}}},
+                              [&](const Scope &inside, ValueRange e) -> Value {
+                                return arith::MulFOp::create(inside.builder, scope.at(s.step), e[0], e[1]);
+                              });
+    Value result = mix(scope, loc, {.query = query, .key = key, .value = value, .decay = decay}, states);
+    at = scope.at(s.skip);
+    return mapElements(scope, at, {{result, {0, 1, 2}}, {own, {0, 1, 2}}, {scope.weight(s.skip), {1}}},
+                       [&](const Scope &inside, ValueRange e) -> Value {
+                         Value skipped = arith::MulFOp::create(inside.builder, at, e[2], e[1]);
+                         return arith::AddFOp::create(inside.builder, at, e[0], skipped);
+                       });
+  });
+  y = walkGatedNorm(walk, s.norm, y, gate, inner, /*headDim=*/0);
+  return walk.matmul(y, {.part = s.out, .out = stack.width, .in = inner, .hasBias = s.hasBias});
+}
+
+namespace {
+
+/// The matmuls of a delta rule: queries, keys and values side by side, the gate, betas and decays.
+struct DeltaParts {
+  Value mixed, gate, beta, decay;
+};
+
+DeltaParts projectDelta(const Walk &walk, const DeltaRuleSpec &d, int64_t width, Value x) {
+  auto matmul = [&](const std::string &part, int64_t out) {
+    return walk.matmul(x, {.part = part, .out = out, .in = width, .hasBias = false});
+  };
+  if (d.packed[0].empty())
+    return {matmul(d.mixed, d.convolved()), matmul(d.gate, d.valueColumns()), matmul(d.beta, d.valueHeads),
+            matmul(d.decay, d.valueHeads)};
+  const int64_t shared = d.valueHeads / d.keyHeads, values = shared * d.valueDim;
+  auto ofHeads = [&](const std::string &tensor, int64_t rows, int64_t begin, int64_t end) {
+    return artifact::Source{
+        tensor + ".weight",
+        {d.keyHeads * rows, width},
+        {Reshape{{d.keyHeads, rows, width}}, Slice{1, begin, end}, Reshape{{d.keyHeads * (end - begin), width}}}};
+  };
+  const int64_t rows = 2 * d.keyDim + 2 * values;
+  walk.declare([&](const ParameterScope &weights) {
+    const std::string tensor = weights.tensors + d.packed[0];
+    weights.parameters.addRows(weights.symbols + d.mixed + ".weight",
+                               {ofHeads(tensor, rows, 0, d.keyDim), ofHeads(tensor, rows, d.keyDim, 2 * d.keyDim),
+                                ofHeads(tensor, rows, 2 * d.keyDim, 2 * d.keyDim + values)},
+                               Init::weight(width), weights.stack);
+  });
+  Value mixed = walk.emit([&](const Scope &scope) { return dense(scope, x, d.mixed); });
+  auto part = [&](const std::string &name, size_t tensor, int64_t all, int64_t begin, int64_t end) {
+    return walk.matmul(x, {.part = name,
+                           .out = d.keyHeads * (end - begin),
+                           .in = width,
+                           .hasBias = false,
+                           .stem = d.packed[tensor] + ".",
+                           .rows = RowsOf{{d.keyHeads, all}, Slice{1, begin, end}}});
+  };
+  return {mixed, part(d.gate, 0, rows, rows - values, rows), part(d.beta, 1, 2 * shared, 0, shared),
+          part(d.decay, 1, 2 * shared, shared, 2 * shared)};
+}
+
+/// Heads divided by the root of the sum of squares plus 1e-6: an RMS norm whose weights undo the mean.
+Value ofLengthOne(const Scope &scope, Location loc, Value heads) {
+  const int64_t channels = typeOf(heads).getDimSize(2);
+  auto type = RankedTensorType::get({channels}, scope.builder.getF32Type());
+  Value weights = arith::ConstantOp::create(scope.builder, loc,
+                                            DenseElementsAttr::get(type, float(1 / std::sqrt(double(channels)))));
+  return attn::RMSNormOp::create(scope.builder, loc, heads, weights,
+                                 scope.builder.getF64FloatAttr(1e-6 / double(channels)), /*columns=*/nullptr);
+}
+
+} // namespace
+
+Value importing::walkDeltaRule(const Walk &walk, const StackSpec &stack, Value x, MixerStates *states) {
+  const DeltaRuleSpec &d = *stack.delta;
+  DeltaParts p = projectDelta(walk, d, stack.width, x);
+  p.mixed = walkConvolution(walk, d.convolution, p.mixed, d.convolved(), states);
+  addVector(walk, d.decayBias, d.valueHeads, Init::bias());
+  addVector(walk, d.decayScale, d.valueHeads, Init::normWeight());
+  Value beta = walk.activate(p.beta, d.beta, attn::ActivationKind::sigmoid);
+  Value y = walk.emit([&](const Scope &scope) {
+    mapColumns(scope, p.decay, {d.decayBias, d.decayScale},
+               [&](const Scope &inside, Location loc, Value element, ValueRange weights) {
+                 Value sum = arith::AddFOp::create(inside.builder, loc, element, weights[0]);
+                 return decayed(inside, loc, weights[1], softplus(inside, loc, sum));
+               });
+    Location loc = scope.at(d.convolution.part);
+    Value query = headsOf(scope, loc, p.mixed, 0, d.keyHeads, d.keyDim),
+          key = headsOf(scope, loc, p.mixed, d.keyColumns(), d.keyHeads, d.keyDim);
+    return mix(scope, scope.at(d.mixed),
+               {.query = ofLengthOne(scope, loc, query),
+                .key = ofLengthOne(scope, loc, key),
+                .value = headsOf(scope, loc, p.mixed, 2 * d.keyColumns(), d.valueHeads, d.valueDim),
+                .decay = p.decay,
+                .beta = beta,
+                .scale = 1 / std::sqrt(double(d.keyDim))},
+               states);
+  });
+  y = walkGatedNorm(walk, d.norm, y, p.gate, d.valueColumns(), d.valueDim);
+  return walk.matmul(y, {.part = d.out, .out = stack.width, .in = d.valueColumns(), .hasBias = false});
+}
+
+Value importing::walkGatedConvolution(const Walk &walk, const StackSpec &stack, Value x, MixerStates *states) {
+  const GatedConvolutionSpec &c = *stack.convolution;
+  const int64_t width = stack.width;
+  auto project = [&](const char *name, int64_t which) {
+    return matmulOfRows(walk, x, c.in, c.in + name, width, 3 * width, which * width, width, c.hasBias);
+  };
+  Value before = project(".before", 0), behind = project(".behind", 1), own = project(".mixed", 2);
+  auto times = [&](Value a, Value b) {
+    return walk.emit([&](const Scope &scope) -> Value {
+      return arith::MulFOp::create(scope.builder, scope.at(c.convolution.part), a, b);
+    });
+  };
+  Value mixed = walkConvolution(walk, c.convolution, times(before, own), width, states);
+  return walk.matmul(times(behind, mixed), {.part = c.out, .out = width, .in = width, .hasBias = c.hasBias});
+}

@@ -1,0 +1,21 @@
+//===- Mixers.h - Recurrences and convolutions in the place of attention -*- C++ -*-===//
+#pragma once
+#include "lib/Import/Parts/StackSpec.h"
+#include "lib/Import/Parts/Walk.h"
+
+namespace rapt::importing {
+
+/// What the sequences of a step keep between its tokens and the next ones: the tensors `state` and `conv_state` of the
+/// entry, which the layer replaces by its own; null of a model without them.
+struct MixerStates {
+  mlir::Value rowBegin, from, to;
+  mlir::Value matrices, inputs;
+  LayerNumbers matrixLayers, inputLayers; ///< those that have a place in the tensors
+};
+
+/// x [tokens, width] to what the layer adds to it. `states` may be null where weights are declared.
+mlir::Value walkStateSpace(const Walk &walk, const StackSpec &stack, mlir::Value x, MixerStates *states);
+mlir::Value walkDeltaRule(const Walk &walk, const StackSpec &stack, mlir::Value x, MixerStates *states);
+mlir::Value walkGatedConvolution(const Walk &walk, const StackSpec &stack, mlir::Value x, MixerStates *states);
+
+} // namespace rapt::importing
