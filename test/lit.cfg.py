@@ -65,7 +65,7 @@ config.substitutions += [
 # --full`; `%seed` is RAPT_SEED, else the day of the last commit (tools/dev/daily.py). (Lit expands no groups: either number is deleted.)
 # Scripts read RAPT_FULL=1 and RAPT_SEED.
 config.environment["RAPT_SEED"] = str(daily.seed(config.rapt_source_dir))
-config.environment["RAPT_CHECK_OBJECT_CACHE"] = f"20:{config.environment['RAPT_SEED']}"  # one hit in twenty is generated again and compared
+config.environment["RAPT_CHECK_OBJECT_CACHE"] = f"40:{config.environment['RAPT_SEED']}"  # one hit in forty is generated again and compared
 config.substitutions += [
     (r"%quick:[\w.]+" if full else "%quick:", ""),
     ("%full:" if full else r"%full:[\w.]+", ""),
