@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <initializer_list>
 #include <new>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace {
@@ -34,9 +35,16 @@ void takeClosedStreams() {
   _exit(1);
 }
 
+/// A call that makes all pages takes a tenth of what a fault for each does.
 [[gnu::noinline]] void touchStack() {
-  volatile char stack[512 << 10];
-  for (size_t i = sizeof stack; i > 0; i -= 4096)
+  constexpr size_t page = 4096;
+  alignas(page) volatile char stack[512 << 10];
+  stack[0] = 0; // the stack grows to here
+#ifdef MADV_POPULATE_WRITE
+  if (madvise(const_cast<char *>(stack), sizeof stack, MADV_POPULATE_WRITE) == 0)
+    return;
+#endif
+  for (size_t i = sizeof stack; i > 0; i -= page)
     stack[i - 1] = 0;
 }
 

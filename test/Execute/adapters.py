@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Adapters of peft's format (LoRA), merged while packing: a compiled model with --adapter gives what one compiled from merged weights gives, and logits of
-models whose weights are merged here in float64. Ranks, scales, transposed weights, embeddings, whole tensors, several adapters with weights; faulty ones give one line."""
+"""Adapters of peft's format (LoRA), merged while packing: a compiled model with --adapter gives what the evaluator gives for a model whose weights are merged here in
+float64; of quantized weights and of texts, what one compiled from merged weights gives. Ranks, scales, transposed weights, embeddings, whole tensors, several adapters with weights; faulty ones give one line."""
 
 import argparse
 import json
@@ -51,9 +51,14 @@ FAST = () if os.environ.get("RAPT_FULL") == "1" else ("--target=generic",)
 plain = {}  # logits without adapters, by model, storage and flags
 
 
-def outputs(options, source, directory, label, inputs, flags=()):
+def outputs(options, source, directory, label, inputs, flags=(), output="logits"):
     command = random_models.program(options, source, directory, list(flags))
-    return encoders.run_batch(options, command, label, directory, inputs, ["logits"])["logits"]
+    return encoders.run_batch(options, command, label, directory, inputs, [output])[output]
+
+
+def evaluated(options, source, directory, label, inputs, output="logits"):
+    """As the evaluator has them, of a model without adapters."""
+    return outputs(argparse.Namespace(**vars(options) | {"rapt_reference": options.evaluator}), source, directory, label, inputs, output=output)
 
 
 def compare(options, directory, name, changed, adapters, tolerance=1e-5, storage="F32", flags=()):
@@ -63,8 +68,10 @@ def compare(options, directory, name, changed, adapters, tolerance=1e-5, storage
     recorded_models.write(recorded, source, storage)
     tensors = {tensor: weights.tensor(tensor, shape) for tensor, shape in recorded["tensors"].items()}
     inputs, kind = recorded_models.given(recorded["cases"][-1]["inputs"]), (name, storage, flags)
+    isQuantized = any(flag.startswith("--quantize") for flag in flags)
+    bare = lambda source, label: outputs(options, source, directory, label, inputs, flags) if isQuantized else evaluated(options, source, directory, label, inputs)
     if kind not in plain:
-        plain[kind] = outputs(options, source, directory, "plain", inputs, flags)
+        plain[kind] = bare(source, "plain")
     for tensor, change in changed.items():
         assert tensors[tensor].shape == change.shape
         base = tensorfiles.bf16Values(tensorfiles.bf16Bits(tensors[tensor])) if storage == "BF16" else tensors[tensor]
@@ -72,7 +79,7 @@ def compare(options, directory, name, changed, adapters, tolerance=1e-5, storage
     recorded_models.write(recorded, merged, storage)
     tensorfiles.write(os.path.join(merged, "model.safetensors"), tensors, storage)
     found = outputs(options, source, directory, "adapted", inputs, [*flags, *(f"--adapter={adapter}" for adapter in adapters)])
-    wanted = outputs(options, merged, directory, "merged", inputs, flags)
+    wanted = bare(merged, "merged")
     error, moved = (numpy.linalg.norm(a - wanted) / numpy.linalg.norm(wanted) for a in (found, plain[kind]))
     assert error <= tolerance and moved > 0.02, f"{name}: relative L2 {error:.2e}, allowed {tolerance:.0e}; without adapters {moved:.2e}"
     print(f"PASS {name} {storage} {' '.join(flags)}: relative L2 {error:.1e}, without adapters {moved:.1e}")
@@ -99,8 +106,8 @@ def check_head(options, directory, name, base, trained, adapter, module, head, o
     changed = (tensors[module + ".weight"].astype(numpy.float64) + product(own, 16 / 3)).astype(numpy.float32)
     write_base(at("trained"), config | trained, tensors | whole | {module + ".weight": changed})
     inputs = recorded_models.given(recorded["cases"][0]["inputs"])
-    run = lambda source, label, *flags: encoders.run_batch(options, random_models.program(options, source, directory, [*FAST, *flags]), label, directory, inputs, [output])[output]
-    wanted, found = run(at("trained"), "trained"), run(at("base"), "found", f"--adapter={at('task')}")
+    wanted = evaluated(options, at("trained"), directory, "trained", inputs, output)
+    found = outputs(options, at("base"), directory, "found", inputs, [*FAST, f"--adapter={at('task')}"], output)
     assert found.shape == wanted.shape, (found.shape, wanted.shape)
     error = numpy.linalg.norm(found - wanted) / numpy.linalg.norm(wanted)
     assert error <= 1e-5, f"{name}: relative L2 {error:.2e}"
@@ -251,7 +258,6 @@ def check_tied(options, directory):
     table = tensors[name]
     write_base(at("base"), recorded["config"] | {"tie_word_embeddings": True}, tensors)
     inputs = recorded_models.given(recorded["cases"][-1]["inputs"])
-    run = lambda source, label, *flags: encoders.run_batch(options, random_models.program(options, source, directory, [*FAST, *flags]), label, directory, inputs, ["logits"])["logits"]
     low, other = pair(*table.shape, 3), random.standard_normal(table.shape).astype(numpy.float32)
     of_table = pair(table.shape[1], table.shape[0], 2)
     changed, turned = (table + product(low, 16 / 3)).astype(numpy.float32), (table + product(of_table, 16 / 2).T).astype(numpy.float32)
@@ -266,7 +272,8 @@ def check_tied(options, directory):
             ("table-of-both", {}, {}, {name: other}, {}, (other, other))):
         write_adapter(at("adapter"), config, pairs, whole, embeddings)
         write_base(at("trained"), recorded["config"] | {"tie_word_embeddings": False}, tensors | {name: own_table, "lm_head.weight": own_head})
-        wanted, found = run(at("trained"), "trained"), run(at("base"), "found", f"--adapter={at('adapter')}")
+        wanted = evaluated(options, at("trained"), directory, "trained", inputs)
+        found = outputs(options, at("base"), directory, "found", inputs, [*FAST, f"--adapter={at('adapter')}"])
         error = numpy.linalg.norm(found - wanted) / numpy.linalg.norm(wanted)
         assert error <= 1e-5, f"{label} of a tied head: relative L2 {error:.2e}"
     write_adapter(at("adapter"), {}, {"lm_head": {"A": low["A"], "B": low["B"][:, :2]}})
@@ -290,6 +297,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--raptc", required=True)
     parser.add_argument("--rapt-run", required=True)
+    parser.add_argument("--rapt-reference", required=True, dest="evaluator")
     options = parser.parse_args()
     options.rapt_reference = None
     with tempfile.TemporaryDirectory() as directory:

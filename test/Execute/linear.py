@@ -4,6 +4,7 @@ epilogues with activations, biases longer than the result, residuals and gates o
 same bits alone and among others that tiles of few rows compute, and among any number of more. With the option f32-matmul, f32 are multiplied as tf32, or as sums of two tf32."""
 
 import os
+import re
 
 import numpy as np
 
@@ -42,12 +43,15 @@ FLOATS = {
     "half_input": (72, 40, "bf16 f32", False, "bf16", (), ""),
     "two_halves": (72, 40, "bf16 f16", True, "f32", (), ""),
 }
-# They have so many columns that few rows are enough for the largest tiles.
+full = os.environ.get("RAPT_FULL") == "1"
+# The largest tiles of a GPU are for so many rows that there is one for each multiprocessor. With this number of columns few rows are enough; every day 128 rows are, whatever
+# the number of columns, as the schedule is changed.
+MANY = 16384 if full else 264
 LARGE = {
-    "large": (72, 16384, "f16", False, "f16", ("bias",), "%1 = arith.addf %sum, %bias : f32"),
-    "tied_large": (40, 16378, "bf16", True, "bf16", (), ""),
-    "f32_large": (40, 16384, "f32", False, "f32", ("bias",), "%1 = arith.addf %sum, %bias : f32"),
-    "tied_half_weight_large": (37, 16378, "f32 f16", True, "f32", (), ""),
+    "large": (72, MANY, "f16", False, "f16", ("bias",), "%1 = arith.addf %sum, %bias : f32"),
+    "tied_large": (40, MANY - 6, "bf16", True, "bf16", (), ""),
+    "f32_large": (40, MANY, "f32", False, "f32", ("bias",), "%1 = arith.addf %sum, %bias : f32"),
+    "tied_half_weight_large": (37, MANY - 6, "f32 f16", True, "f32", (), ""),
 }
 UNIT = {"fma": 2.0**-24, "tf32": 2.0**-11, "3xtf32": 2.0**-22}  # of a number that is multiplied
 ACTIVATIONS = ("relu", "silu", "gelu_tanh", "gelu")
@@ -132,8 +136,14 @@ text += "".join(entry(name, *CASES["primes"], rows=rows) for name, rows in STATI
 text += "".join(entry("f32_" + name, *FLOATS["f32_primes"], rows=rows) for name, rows in STATIC.items())
 activated = (40, 72, "bf16", False, "f32", ("bias",), "%1 = arith.addf %sum, %bias : f32")
 text += "".join(entry(kind, *activated, activation=kind) for kind in ACTIVATIONS)
-program = kernels.Program(tools, "linear", text)
-full = os.environ.get("RAPT_FULL") == "1"
+def with_large_tiles(laid_out):
+    """Schedules that take their largest tiles from 128 rows on."""
+    made, count = re.subn(r"(many_rows = <tiles = <[^>]*>, least) = \d+", r"\1 = 128", laid_out)
+    assert count, "no schedule has tiles for many rows"
+    return made
+
+
+program = kernels.Program(tools, "linear", text, edit=with_large_tiles if "--target=cuda" in tools.options and not full else None)
 # Tiles are the same, however numbers are multiplied.
 for name, case in FLOATS.items():
     for rows in (0, 1, 17, 67) if full else (1, 67) if multiplied == "fma" else (67,):

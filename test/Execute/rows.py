@@ -122,7 +122,7 @@ def of_kernels():
 def of_programs():
     return (
         programs("activations", REFERENCE + " models", full="generic cuda", requires=UNINSTRUMENTED),
-        programs("adapters", RUN),
+        programs("adapters", REFERENCE),
         programs("attention_weights", REFERENCE + " =--limited", requires=UNINSTRUMENTED),
         programs("attention_weights", REFERENCE, label="unlimited", requires=("compiler", "sanitizers")),  # they take all addresses
         programs("attention_weights", REFERENCE, "", "generic cuda"),

@@ -155,7 +155,8 @@ def lit(build, jobs, filters):
     results.unlink(missing_ok=True)
     if not filters:
         shutil.rmtree(build / "test" / "passed", ignore_errors=True)
-    command = [lit_program(build), "-s", "-v", "-j", str(jobs), "-o", str(results), "--timeout", str(timeout()), str(build / "test")]
+    workers = str(jobs + 1)  # tests wait for files, timers and each other: one more of them keeps the processors at work
+    command = [lit_program(build), "-s", "-v", "-j", workers, "-o", str(results), "--timeout", str(timeout()), str(build / "test")]
     if filters:
         command[1:1] = ["--filter", filters]
     run(command, build / "check" / "lit.log", env=times.environment(build))
@@ -307,6 +308,8 @@ def main():
     os.environ.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0:detect_leaks=0:use_sigaltstack=0")
     os.environ.setdefault("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")  # else a finding is printed and the test passes
     os.environ["RAPT_SEED"] = str(args.seed)
+    # A version manager's `python3` is a shell script that takes longer than most checks of the sources.
+    os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
     if args.full:
         os.environ["RAPT_FULL"] = "1"
     print(f"{'full' if args.full else 'daily'} counts, --seed {args.seed}", flush=True)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a script of test/Execute whose programs were compiled on another machine, which records what the tools made.
 
-    recorded.py record FOLDER SCRIPT OPTION...     here: raptc, rapt-reference and clang run, the GPU does not
+    recorded.py record FOLDER SCRIPT OPTION...     here: raptc and rapt-reference run, the GPU does not
     recorded.py replay FOLDER SCRIPT OPTION...     on a machine with a GPU: their files come from FOLDER
 
 The options are raptc's, without dashes. A file's name is the hash of what the tool read, so that a replay finds what it needs or says that it is another program."""
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-TOOLS = ("raptc", "rapt-reference", "clang", "llvm-nm")
+TOOLS = ("raptc", "rapt-reference")
 run = subprocess.run
 
 
@@ -27,7 +27,7 @@ class Recording:
 
     def __init__(self, folder, is_replay):
         self.folder, self.is_replay = Path(folder), is_replay
-        self.keys, self.calls = {}, {}  # of object files; how often the reference ran one entry on these shapes
+        self.calls = {}  # how often the reference ran one entry on these shapes
 
     def __call__(self, command, **options):
         name = Path(command[0]).name
@@ -45,27 +45,18 @@ class Recording:
     def raptc(self, command, options):
         flags = [word for word in command[1:] if word.startswith("--")]
         output, key = command[command.index("-o") + 1], key_of(Path(command[1]).read_bytes(), *flags)
-        if output == "-":  # text
-            made = self.file(key, ".txt")
-            if self.is_replay:
-                return subprocess.CompletedProcess(command, 0, made.read_text(), "")
-            done = run(command, **options)
-            made.write_text(done.stdout)
-            return done
-        self.keys[output] = key
-        return None if self.is_replay else run(command, **options)
-
-    def llvm_nm(self, command, options):
-        return None if self.is_replay else run(command, **options)
-
-    def clang(self, command, options):
-        library = command[command.index("-o") + 1]
-        made = self.file(self.keys[next(word for word in command if word.endswith(".o"))], ".so")
+        isText = output == "-"
+        made = self.file(key, ".txt" if isText else Path(output).suffix)
+        if self.is_replay and isText:
+            return subprocess.CompletedProcess(command, 0, made.read_text(), "")
         if self.is_replay:
-            shutil.copy(made, library)
+            shutil.copy(made, output)
             return None
         done = run(command, **options)
-        shutil.copy(library, made)
+        if isText:
+            made.write_text(done.stdout)
+        else:
+            shutil.copy(output, made)
         return done
 
     def rapt_reference(self, command, options):
