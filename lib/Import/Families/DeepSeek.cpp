@@ -1,33 +1,36 @@
-//===- DeepSeek.cpp - The deepseek_v2 and deepseek_v3 families ---------------===//
+//===- DeepSeek.cpp - The deepseek_v2, deepseek_v3 and kimi_linear families --===//
 //
 // DeepSeek-AI 2024, "DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts
 // Language Model" and "DeepSeek-V3 Technical Report": latent attention, and experts that are
 // chosen in groups beside a shared one.
 //
+// Kimi Team 2025, "Kimi Linear: An Expressive, Efficient Attention Architecture": most layers have
+// the gated delta rule, whose decay differs by channel; the others have latent attention without
+// positions.
+//
 //===----------------------------------------------------------------------===//
+#include "lib/Import/Families/DeltaRule.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Specs/DecoderConfig.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace rapt;
 using namespace rapt::importing;
 using huggingface::ConfigReader;
 
-/// Attention whose scores have the magnitude of stretched contexts squared.
-static void readLatents(const DecoderSource &source, DecoderSpec &spec) {
-  ConfigReader &config = source.config;
+/// Attention without rotation; the channels of a head are those of a position.
+static void readLatents(ConfigReader &config, DecoderSpec &spec, int64_t defaultQueryRank) {
   constexpr int64_t mostChannels = 1 << 12, mostRank = 1 << 16;
   AttentionSpec &attention = spec.attention;
   LatentSpec latent;
   latent.rotated = attention.headDim;
-  readRotary(source, spec);
   latent.rank = config.getSize("kv_lora_rank", 1, mostRank, 512);
   latent.valueDim = config.getSize("v_head_dim", 1, mostChannels, 128);
   std::optional<int64_t> queryRank = config.getOptionalInt("q_lora_rank", 1, mostRank);
-  latent.queryRank = queryRank.value_or(config.names("q_lora_rank") ? 0 : 1536);
+  latent.queryRank = queryRank.value_or(config.names("q_lora_rank") ? 0 : defaultQueryRank);
   attention.headDim = latent.rotated + config.getSize("qk_nope_head_dim", 1, mostChannels, 128);
-  const double magnitude = attention.rotary[0].allMagnitude;
-  attention.scale = magnitude * magnitude / std::sqrt(double(attention.headDim));
+  attention.scale = 1 / std::sqrt(double(attention.headDim));
   attention.kvHeads = 1;
   latent.hasDownBias = attention.hasOutBias = config.getBool("attention_bias", false);
   latent.queryDown = "self_attn.q_a_proj";
@@ -37,6 +40,14 @@ static void readLatents(const DecoderSource &source, DecoderSpec &spec) {
   latent.norm = "self_attn.kv_a_layernorm";
   latent.up = "self_attn.kv_b_proj";
   attention.latent = latent;
+}
+
+/// The same with rotation, where scores have the magnitude of stretched contexts squared.
+static void readRotatedLatents(const DecoderSource &source, DecoderSpec &spec) {
+  readRotary(source, spec);
+  readLatents(source.config, spec, /*defaultQueryRank=*/1536);
+  const double magnitude = spec.attention.rotary[0].allMagnitude;
+  spec.attention.scale *= magnitude * magnitude;
 }
 
 /// The layers from first_k_dense_replace on whose number moe_layer_freq divides have experts.
@@ -49,20 +60,22 @@ static std::vector<bool> readExpertLayers(ConfigReader &config, int64_t layers, 
   return ofLayer;
 }
 
-/// Groups of experts, of which topk_group are kept by the sums of `by` scores each.
-static std::optional<ExpertsSpec::Groups> readGroups(ConfigReader &config, int64_t experts, int64_t by,
-                                                     std::optional<int64_t> defaultNumber,
-                                                     std::optional<int64_t> defaultKept) {
+/// Groups of experts, of which topk_group are kept by the sums of `by` scores each. `keys` are those of the numbers of
+/// experts and of groups.
+static std::optional<ExpertsSpec::Groups>
+readGroups(ConfigReader &config, int64_t experts, int64_t by, std::optional<int64_t> defaultNumber,
+           std::optional<int64_t> defaultKept,
+           const std::array<const char *, 2> &keys = {"n_routed_experts", "n_group"}) {
   auto read = [&](const char *key, std::optional<int64_t> fallback) {
     std::optional<int64_t> own = config.getOptionalInt(key, 1, 1 << 12);
     return own || config.names(key) ? own : fallback;
   };
-  const std::optional<int64_t> number = read("n_group", defaultNumber), kept = read("topk_group", defaultKept);
+  const std::optional<int64_t> number = read(keys[1], defaultNumber), kept = read("topk_group", defaultKept);
   if (!number || !kept)
     return std::nullopt;
   if (experts % *number != 0 || *kept > *number || by > experts / *number)
-    config.fail("n_routed_experts " + std::to_string(experts) + " cannot be chosen within topk_group " +
-                std::to_string(*kept) + " of n_group " + std::to_string(*number));
+    config.fail(std::string(keys[0]) + " " + std::to_string(experts) + " cannot be chosen within topk_group " +
+                std::to_string(*kept) + " of " + keys[1] + " " + std::to_string(*number));
   return ExpertsSpec::Groups{*number, *kept, by};
 }
 
@@ -92,7 +105,7 @@ static DecoderSpec readV2(const DecoderSource &source) {
                                           .inner = 11008,
                                           .headDim = 64});
   spec.feedForward.hasBias = spec.feedForward.hasDownBias = config.getBool("mlp_bias", false);
-  readLatents(source, spec);
+  readRotatedLatents(source, spec);
   spec.attention.isInterleaved = true;
   ExpertsSpec experts = readExperts(source, spec, /*all=*/64, /*ofToken=*/8, /*width=*/1407, /*defaultShared=*/2);
   experts.scale = config.getPositive("routed_scaling_factor", 1e6, 1);
@@ -123,7 +136,7 @@ static DecoderSpec readV3(const DecoderSource &source) {
                                           .vocabulary = 129280,
                                           .inner = 18432,
                                           .headDim = 64});
-  readLatents(source, spec);
+  readRotatedLatents(source, spec);
   spec.attention.isInterleaved = config.getBool("rope_interleave", true);
   ExpertsSpec experts = readExperts(source, spec, /*all=*/256, /*ofToken=*/8, /*width=*/2048, /*defaultShared=*/1);
   experts.scale = config.getPositive("routed_scaling_factor", 1e6, 2.5);
@@ -158,3 +171,95 @@ const DecoderFamily importing::deepSeekV2 = {
                        })};
 
 const DecoderFamily importing::deepSeekV3 = {.read = readV3, .harmlessKeys = deepSeekV2.harmlessKeys};
+
+/// The delta rule, whose projections of queries, keys and values have a convolution each, and the layers that have
+/// attention in its place, which the file counts from 1.
+static std::vector<bool> readKimiDelta(ConfigReader &config, DecoderSpec &spec) {
+  std::vector<bool> attends(size_t(spec.layers), true);
+  const char *key = "linear_attn_config";
+  std::optional<ConfigReader> keys = config.open(key);
+  if (!keys) {
+    config.fail(std::string(key) + " is missing, must be an object with kda_layers, num_heads and head_dim");
+    return attends;
+  }
+  const std::string part = "self_attn.";
+  DeltaRuleSpec d;
+  d.keyHeads = d.valueHeads = keys->getInt("num_heads", 1, 1 << 12);
+  d.keyDim = d.valueDim = d.rank = keys->getInt("head_dim", 1, 1 << 12);
+  setSeparateParts(d, part, keys->getInt("short_conv_kernel_size", 2, 64, 4));
+  d.gateDown = part + "g_a_proj";
+  d.gate = part + "g_b_proj";
+  d.decayDown = part + "f_a_proj";
+  d.decay = part + "f_b_proj";
+  d.isDecayOfChannel = true;
+  d.norm.norm = spec.norm;
+  d.norm.activation = attn::ActivationKind::sigmoid;
+  spec.delta = d;
+  const std::vector<bool> recurs = readLayerNumbers(*keys, "kda_layers", spec.layers, /*first=*/1),
+                          listed = readLayerNumbers(*keys, "full_attn_layers", spec.layers, /*first=*/1);
+  for (size_t layer = 0; layer < attends.size(); ++layer)
+    attends[layer] = !recurs[layer];
+  if (auto [own, wanted] = std::ranges::mismatch(listed, attends); own != listed.end())
+    keys->fail("layer " + std::to_string(own - listed.begin() + 1) + " is in " + (*own ? "both" : "none") + " of " +
+               keys->nameOf("kda_layers") + " and " + keys->nameOf("full_attn_layers") + ", must be in one");
+  config.close(std::move(*keys));
+  return attends;
+}
+
+static ExpertsSpec readKimiExperts(const DecoderSource &source, const DecoderSpec &spec) {
+  ConfigReader &config = source.config;
+  const std::string part = "block_sparse_moe.";
+  ExpertsSpec e = importing::readExperts(
+      source, spec, {.chosen = "num_experts_per_token", .ofAll = 256, .ofToken = 1, .width = spec.feedForward.inner});
+  e.stacking = Stacking::None;
+  e.each.gate = part + "experts.{expert}.w1";
+  e.each.up = part + "experts.{expert}.w3";
+  e.each.down = part + "experts.{expert}.w2";
+  e.each.packed = "";
+  e.router = part + "gate";
+  e.choiceBias = part + "gate.e_score_correction_bias";
+  if (config.getEnum("moe_router_activation_func", {"sigmoid", "softmax"}, "sigmoid") == "sigmoid")
+    e.scores = attn::RoutingKind::sigmoid;
+  e.isNormalized = config.getBool("moe_renormalize", true) && e.ofToken > 1;
+  e.scale = config.getPositive("routed_scaling_factor", 1e6, 1);
+  e.groups = readGroups(config, e.number, /*by=*/2, 1, 1, {"num_experts", "num_expert_group"});
+  if (e.groups && e.groups->kept == e.groups->number)
+    e.groups = std::nullopt;
+  if (const int64_t shared = config.getInt("num_shared_experts", 0, 1 << 12, 0)) {
+    e.shared = spec.feedForward;
+    e.shared->inner = shared * e.each.inner;
+    e.shared->gate = part + "shared_experts.gate_proj";
+    e.shared->up = part + "shared_experts.up_proj";
+    e.shared->down = part + "shared_experts.down_proj";
+  }
+  e.ofLayer = readExpertLayers(config, spec.layers, 0);
+  return e;
+}
+
+static DecoderSpec readKimiLinear(const DecoderSource &source) {
+  ConfigReader &config = source.config;
+  const char *positions = config.names("max_position_embeddings") ? "max_position_embeddings" : "model_max_length";
+  DecoderSpec spec =
+      readDecoder(source, {.architecture = "KimiLinear",
+                           .keys = {.positions = positions, .kvHeads = "", .headDim = "qk_rope_head_dim"},
+                           .positions = 4096,
+                           .vocabulary = 163840,
+                           .inner = 11008,
+                           .headDim = 64,
+                           .epsilon = 1e-5});
+  spec.positionsKey = positions;
+  if (!config.getBool("mla_use_nope", true))
+    config.fail("mla_use_nope is false: rotary embedding is not supported by the kimi_linear family");
+  readLatents(config, spec, /*defaultQueryRank=*/0);
+  spec.attention.latent->normOf = spec.norm;
+  setMixers(spec, Mixer::DeltaRule, readKimiDelta(config, spec));
+  if (config.getRaw("num_experts"))
+    spec.experts = readKimiExperts(source, spec);
+  return spec;
+}
+
+const DecoderFamily importing::kimiLinear = {
+    .read = readKimiLinear,
+    .harmlessKeys = harmless::keys({harmless::decoder, harmless::router},
+                                   {"head_dim", "model_max_length", "num_key_value_heads", "num_nextn_predict_layers",
+                                    "rope_parameters", "rope_scaling", "rope_theta", "use_grouped_topk"})};

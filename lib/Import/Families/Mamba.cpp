@@ -54,7 +54,7 @@ StateSpaceSpec importing::readStateSpace(ConfigReader &config, const StateSpaceK
   const std::string part = keys.part;
   s.in = part + ".in_proj";
   s.out = part + ".out_proj";
-  s.hasBias = config.getBool(keys.bias, false);
+  s.hasBias = s.hasOutBias = config.getBool(keys.bias, false);
   s.convolution = {.part = part + ".conv1d",
                    .taps = config.getSize(keys.taps, 2, 64, 4),
                    .hasBias = config.getBool(keys.convolutionBias, true)};
@@ -108,18 +108,21 @@ const DecoderFamily importing::mamba2 = {
                                    {"chunk_size", "expand", "norm_before_gate", "rescale_prenorm_residual",
                                     "residual_in_fp32", "rms_norm", "time_step_rank"})};
 
-StateSpaceSpec importing::readHybridStateSpace(ConfigReader &config, const DecoderSpec &spec) {
+StateSpaceSpec importing::readHybridStateSpace(ConfigReader &config, const DecoderSpec &spec,
+                                               std::optional<int64_t> inner, const char *innerKey) {
   const int64_t heads = config.getSize("mamba_n_heads", 1, 1 << 14, 128),
-                expand = config.getInt("mamba_expand", 1, 64, 2);
-  int64_t headDim = expand * spec.width / heads;
+                expand = config.getInt("mamba_expand", 1, 64, 2), columns = inner.value_or(expand * spec.width);
+  int64_t headDim = columns / heads;
   if (const json::Value *given = config.peek("mamba_d_head"); given && given->asString())
     config.getEnum("mamba_d_head", {"auto"});
   else
     headDim = config.getInt("mamba_d_head", 1, 1 << 14, std::max<int64_t>(1, headDim));
-  if (heads * headDim != expand * spec.width)
+  if (heads * headDim != columns)
     config.fail("mamba_n_heads " + std::to_string(heads) + " of mamba_d_head " + std::to_string(headDim) +
-                " channels are not mamba_expand " + std::to_string(expand) + " times hidden_size " +
-                std::to_string(spec.width));
+                " channels are not " +
+                (inner
+                     ? innerKey + (" " + std::to_string(columns))
+                     : "mamba_expand " + std::to_string(expand) + " times hidden_size " + std::to_string(spec.width)));
   StateSpaceSpec s = readStateSpace(config,
                                     {.heads = "mamba_n_heads",
                                      .groups = "mamba_n_groups",
@@ -136,6 +139,14 @@ StateSpaceSpec importing::readHybridStateSpace(ConfigReader &config, const Decod
   return s;
 }
 
+void importing::setBambaNames(DecoderSpec &spec) {
+  spec.feedForward.gate = "feed_forward.gate_proj";
+  spec.feedForward.up = "feed_forward.up_proj";
+  spec.feedForward.down = "feed_forward.down_proj";
+  spec.residual.beforeFeedForward = "pre_ff_layernorm";
+  spec.finalNorm = "final_layernorm";
+}
+
 static DecoderSpec readBamba(const DecoderSource &source) {
   DecoderSpec spec = readDecoder(source, {.architecture = "Bamba",
                                           .keys = {.headDim = ""},
@@ -146,11 +157,7 @@ static DecoderSpec readBamba(const DecoderSource &source) {
                                           .epsilon = 1e-5});
   spec.attention.hasBias = spec.attention.hasOutBias = source.config.getBool("attention_bias", false);
   spec.feedForward.hasBias = spec.feedForward.hasDownBias = source.config.getBool("mlp_bias", false);
-  spec.feedForward.gate = "feed_forward.gate_proj";
-  spec.feedForward.up = "feed_forward.up_proj";
-  spec.feedForward.down = "feed_forward.down_proj";
-  spec.residual.beforeFeedForward = "pre_ff_layernorm";
-  spec.finalNorm = "final_layernorm";
+  setBambaNames(spec);
   spec.endToken = 2;
   spec.stateSpace = readHybridStateSpace(source.config, spec);
   setMixers(spec, Mixer::StateSpace, readLayerNumbers(source.config, "attn_layer_indices", spec.layers));

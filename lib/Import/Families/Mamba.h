@@ -15,8 +15,13 @@ struct StateSpaceKeys {
 StateSpaceSpec readStateSpace(huggingface::ConfigReader &config, const StateSpaceKeys &keys, int64_t heads,
                               int64_t headDim);
 
-/// The same by the keys of bamba and granitemoehybrid; `spec` has the width, norm and activation.
-StateSpaceSpec readHybridStateSpace(huggingface::ConfigReader &config, const DecoderSpec &spec);
+/// The same by the keys of bamba and its relatives; `spec` has the width, norm and activation. `inner` are the columns
+/// of all heads, which the value of `innerKey` says; nothing: mamba_expand times the width.
+StateSpaceSpec readHybridStateSpace(huggingface::ConfigReader &config, const DecoderSpec &spec,
+                                    std::optional<int64_t> inner = std::nullopt, const char *innerKey = "");
+
+/// The names of bamba's feed-forward and norms, which falcon_h1 shares.
+void setBambaNames(DecoderSpec &spec);
 
 /// Reads time_step_limit, the bounds of steps.
 void readStepLimits(huggingface::ConfigReader &config, StateSpaceSpec &spec);

@@ -1,4 +1,4 @@
-//===- Olmo.cpp - The olmo, olmo2, olmo3 and olmoe families --------------===//
+//===- Olmo.cpp - The olmo, olmo2, olmo3, olmo_hybrid and olmoe families -===//
 //
 // Groeneveld et al. 2024, "OLMo: Accelerating the Science of Language Models": the llama
 // family's layers with layer norms that have no weights, and bounds of queries, keys and
@@ -10,11 +10,15 @@
 // OLMo Team 2025, "OLMo 3": olmo2 with a window of three layers of four, whose rotary
 // embedding is not stretched.
 //
+// OLMo Team 2026, "OLMo Hybrid": olmo2 with the gated delta rule in place of attention in three
+// layers of four, whose norms are ahead of their parts.
+//
 // Muennighoff et al. 2024, "OLMoE: Open Mixture-of-Experts Language Models": the llama
 // family's layers with one norm of all queries, and of all keys, and experts in place of the
 // feed-forward.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/Families/DeltaRule.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Specs/DecoderConfig.h"
 
@@ -82,6 +86,57 @@ static DecoderSpec readOlmo3(const DecoderSource &source) {
 }
 
 const DecoderFamily importing::olmo3 = {.read = readOlmo3};
+
+/// The gated delta rule with a projection, and a convolution, of queries, of keys and of values each. Sizes that are
+/// not given follow from those of attention.
+static DeltaRuleSpec readDeltaRule(huggingface::ConfigReader &config, const DecoderSpec &spec) {
+  constexpr int64_t most = 1 << 12;
+  const std::string part = "linear_attn.";
+  DeltaRuleSpec d;
+  d.keyHeads = config.getOptionalInt("linear_num_key_heads", 1, most).value_or(spec.attention.heads);
+  d.valueHeads = config.getOptionalInt("linear_num_value_heads", 1, most).value_or(spec.attention.heads);
+  d.keyDim = config.getOptionalInt("linear_key_head_dim", 1, most)
+                 .value_or(std::max<int64_t>(1, int64_t(0.75 * double(spec.width) / double(d.keyHeads))));
+  d.valueDim = config.getOptionalInt("linear_value_head_dim", 1, most).value_or(2 * d.keyDim);
+  config.requireMultiple("linear_num_value_heads", d.valueHeads, "linear_num_key_heads", d.keyHeads);
+  setSeparateParts(d, part, config.getSize("linear_conv_kernel_dim", 2, 64, 4));
+  d.gate = part + "g_proj";
+  d.decay = part + "a_proj";
+  d.betaScale = config.getBool("linear_allow_neg_eigval", true) ? 2 : 1;
+  d.norm.norm = {.kind = NormSpec::RMS, .epsilon = 1e-5}; // whatever that of the other norms is
+  return d;
+}
+
+static DecoderSpec readOlmoHybrid(const DecoderSource &source) {
+  huggingface::ConfigReader &config = source.config;
+  DecoderSpec spec = readDecoder(source, {.architecture = "OlmoHybrid",
+                                          .keys = {.headDim = ""},
+                                          .width = 3840,
+                                          .heads = 30,
+                                          .positions = 65536,
+                                          .vocabulary = 100352,
+                                          .inner = 11008});
+  setOlmo2Parts(source, spec);
+  spec.endToken = std::nullopt;
+  spec.otherResidual = ResidualSpec{}; // norms ahead, of the usual names
+  spec.delta = readDeltaRule(config, spec);
+  std::vector<bool> attends =
+      readKinds(config, "layer_types", spec.layers, {{{"linear_attention"}, {"full_attention"}}});
+  if (attends.empty()) {
+    for (int64_t layer = 0; layer < spec.layers; ++layer)
+      attends.push_back(layer % 4 == 3);
+    attends.back() = attends.back() || spec.layers < 4;
+  }
+  setMixers(spec, Mixer::DeltaRule, attends);
+  if (config.getRaw("rope_parameters")) // without it nothing rotates
+    readRotary(source, spec, {.defaultTheta = 5e5});
+  return spec;
+}
+
+const DecoderFamily importing::olmoHybrid = {
+    .read = readOlmoHybrid,
+    .harmlessKeys = harmless::keys({harmless::decoder}, {"linear_a_log_max", "linear_a_log_min", "linear_dt_init_floor",
+                                                         "linear_dt_max", "linear_dt_min"})};
 
 static DecoderSpec readOlmoe(const DecoderSource &source) {
   huggingface::ConfigReader &config = source.config;

@@ -98,12 +98,17 @@ void ParameterSet::addTransformed(std::string symbol, artifact::Source source, h
 
 void ParameterSet::addRows(std::string symbol, std::vector<artifact::Source> sources, huggingface::Init init,
                            std::optional<Stack> stack, bool isTable) {
-  assert(!sources.empty() && "rows come from somewhere");
+  addJoined(std::move(symbol), std::move(sources), /*dim=*/0, init, std::move(stack), isTable);
+}
+
+void ParameterSet::addJoined(std::string symbol, std::vector<artifact::Source> sources, int64_t dim,
+                             huggingface::Init init, std::optional<Stack> stack, bool isTable) {
+  assert(!sources.empty() && "a weight comes from somewhere");
   std::vector<int64_t> shape;
   for (artifact::Source &source : sources) {
     std::vector<int64_t> part = simplify(source);
     if (!shape.empty())
-      part[0] += shape[0];
+      part[size_t(dim)] += shape[size_t(dim)];
     shape = std::move(part);
   }
   push({.symbol = std::move(symbol),
@@ -111,6 +116,7 @@ void ParameterSet::addRows(std::string symbol, std::vector<artifact::Source> sou
         .shape = std::move(shape),
         .init = init,
         .stack = std::move(stack),
+        .dim = dim,
         .isTable = isTable});
 }
 
@@ -243,7 +249,7 @@ void ParameterSet::declare(OpBuilder &builder) const {
       sources.push_back(toAttribute(context, source, weight.sources.size() == 1));
     attn::JoinAttr join;
     if (sources.size() > 1)
-      join = attn::JoinAttr::get(context, attn::JoinKind::concat, /*dim=*/0);
+      join = attn::JoinAttr::get(context, attn::JoinKind::concat, weight.dim);
     for (const Run &run : weight.runs) {
       RankedTensorType type = sliceType(context, weight, run);
       IntegerAttr layers;

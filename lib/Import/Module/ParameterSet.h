@@ -73,6 +73,9 @@ public:
   /// of `stack`, where there is one; as a table, see addTable, where `isTable`.
   void addRows(std::string symbol, std::vector<artifact::Source> sources, huggingface::Init init,
                std::optional<Stack> stack = std::nullopt, bool isTable = false);
+  /// The same of tensors that lie one behind the other along `dim`.
+  void addJoined(std::string symbol, std::vector<artifact::Source> sources, int64_t dim, huggingface::Init init,
+                 std::optional<Stack> stack, bool isTable);
   /// Adds a small table that regions look up; it is kept in f32, as vectors are. In each layer of `stack`, where there
   /// is one.
   void addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
@@ -132,10 +135,11 @@ private:
   };
   struct Weight {
     std::string symbol;
-    std::vector<artifact::Source> sources; ///< several are one after the other along the first dim
+    std::vector<artifact::Source> sources; ///< several are one after the other along `dim`
     std::vector<int64_t> shape;            ///< in the module
     huggingface::Init init;
     std::optional<Stack> stack = {};
+    int64_t dim = 0;
     bool isTable = false, isOfAdapters = false, isConv1D = false;
     std::optional<artifact::Source> left = {}; ///< left matrix of a matmul, which the checkpoint is asked for
     llvm::SmallVector<Run, 1> runs = {};

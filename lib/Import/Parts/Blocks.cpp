@@ -150,6 +150,13 @@ void importing::mapResult(const Scope &scope, Value result,
   yield->setOperand(0, f(Scope{inner, scope.parameters}, result.getLoc(), yield->getOperand(0)));
 }
 
+void importing::scaleResult(const Scope &scope, Value result, double factor) {
+  if (factor != 1)
+    mapResult(scope, result, [&](const Scope &inner, Location loc, Value element) -> Value {
+      return arith::MulFOp::create(inner.builder, loc, element, constant(inner, loc, factor));
+    });
+}
+
 void importing::scaleColumns(const Scope &scope, Value result, StringRef symbol) {
   auto op = result.getDefiningOp<attn::LinearOp>();
   OpBuilder::InsertionGuard guard(scope.builder);

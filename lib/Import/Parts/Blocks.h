@@ -57,6 +57,9 @@ mlir::Value softCapped(const Scope &scope, mlir::Location loc, mlir::Value x, do
 void mapResult(const Scope &scope, mlir::Value result,
                llvm::function_ref<mlir::Value(const Scope &scope, mlir::Location loc, mlir::Value x)> f);
 
+/// Multiplies a matmul's result by a number, in the matmul itself.
+void scaleResult(const Scope &scope, mlir::Value result, double factor);
+
 /// Multiplies the columns of a matmul's result by the weight `symbol` [columns], in the matmul itself.
 void scaleColumns(const Scope &scope, mlir::Value result, llvm::StringRef symbol);
 

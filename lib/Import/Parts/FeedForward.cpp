@@ -12,10 +12,7 @@ using huggingface::Init;
 
 Value importing::weightResult(const Walk &walk, const StackSpec &stack, Value y) {
   return walk.emit([&](const Scope &scope) {
-    if (const double scale = stack.residual.scale; scale != 1)
-      mapResult(scope, y, [&](const Scope &inner, Location loc, Value element) -> Value {
-        return arith::MulFOp::create(inner.builder, loc, element, constant(inner, loc, scale));
-      });
+    scaleResult(scope, y, stack.residual.scale);
     return y;
   });
 }
@@ -44,11 +41,14 @@ Value importing::walkFeedForward(const Walk &walk, const StackSpec &stack, const
   };
   Value gate = f.isGated ? widen(0) : Value(), up = widen(1);
   Value active = walk.emit([&](const Scope &scope) -> Value {
-    if (f.isGated)
-      return attn::GLUOp::create(scope.builder, scope.at(f.gate), f.activation, gate, up);
-    return activateAlone(scope, f, up);
+    if (!f.isGated)
+      return activateAlone(scope, f, up);
+    scaleResult(scope, gate, f.gateScale);
+    return attn::GLUOp::create(scope.builder, scope.at(f.gate), f.activation, gate, up);
   });
-  return matmul(active, f.down, stack.width, f.inner, f.hasDownBias);
+  Value down = matmul(active, f.down, stack.width, f.inner, f.hasDownBias);
+  walk.emit([&](const Scope &scope) { scaleResult(scope, down, f.downScale); });
+  return down;
 }
 
 static std::string replaced(std::string name, std::string_view placeholder, const std::string &by) {

@@ -47,7 +47,7 @@ LatentHeads importing::walkLatents(const Walk &walk, const StackSpec &stack, Val
   Value source = x;
   if (l.queryRank) {
     source = walk.matmul(x, {.part = l.queryDown, .out = l.queryRank, .in = stack.width, .hasBias = l.hasDownBias});
-    source = walk.norm(source, l.queryNorm, latentNorm, l.queryRank);
+    source = walk.norm(source, l.queryNorm, l.normOf, l.queryRank);
   }
   // Channels [begin, end) of each head's query.
   auto queries = [&](const std::string &part, int64_t begin, int64_t end) {
@@ -73,7 +73,7 @@ LatentHeads importing::walkLatents(const Walk &walk, const StackSpec &stack, Val
     walk.declare([&](const ParameterScope &weights) { addUp(weights, a, l.keyUp(), 0, plain, /*isTransposed=*/true); });
     heads.query = walk.emit([&](const Scope &scope) { return multiplyHeads(scope, query, l.keyUp()); });
     heads.rotatedQuery = rotate(queries(l.rotatedQuery(), plain, a.headDim), l.rotatedQuery());
-    Value latent = walk.norm(latents(l.latent(), 0, l.rank), l.norm, latentNorm, l.rank);
+    Value latent = walk.norm(latents(l.latent(), 0, l.rank), l.norm, l.normOf, l.rank);
     heads.latent = walk.splitHeads(latent, l.norm, /*heads=*/1);
     Value key = walk.splitHeads(latents(l.rotatedKey(), l.rank, rows), l.rotatedKey(), /*heads=*/1);
     heads.rotatedKey = rotate(key, l.rotatedKey());

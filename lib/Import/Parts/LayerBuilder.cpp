@@ -121,23 +121,29 @@ private:
 /// Walks the parts of a layer.
 class LayerWalk {
 public:
-  LayerWalk(const Walk &walk, const StackSpec &spec, const LayerInputs &inputs = {})
-      : walk(walk), spec(spec), attention(spec.attention), residual(spec.residual), inputs(inputs) {}
+  LayerWalk(const Walk &walk, const StackSpec &spec, const LayerInputs &inputs = {}, bool hasOtherResidual = false)
+      : walk(walk), spec(spec), attention(spec.attention),
+        residual(hasOtherResidual ? *spec.otherResidual : spec.residual), inputs(inputs) {}
 
   Value layer(Value x) {
     Value input; // of a feed-forward beside attention
     walk.declareLast(residual.beforeFeedForward, [&] {
       walk.forKinds([&](int64_t layer) { return unsigned(spec.mixerOf(layer)); },
                     [&](const Walk &layers, unsigned mixer) {
+                      const bool hasOther = spec.otherResidual && !attends(Mixer(mixer));
                       if (Mixer(mixer) != Mixer::None)
-                        x = LayerWalk(layers, spec, inputs).addMixed(Mixer(mixer), x, input);
+                        x = LayerWalk(layers, spec, inputs, hasOther).addMixed(Mixer(mixer), x, input);
                     });
     });
-    walk.forKinds([&](int64_t layer) { return unsigned(spec.hasFeedForward(layer)); },
-                  [&](const Walk &layers, unsigned hasFeedForward) {
-                    if (hasFeedForward)
-                      x = LayerWalk(layers, spec, inputs).addFeedForward(x, input);
-                  });
+    enum Kind : uint8_t { None, Usual, OtherResidual };
+    walk.forKinds(
+        [&](int64_t layer) {
+          return !spec.hasFeedForward(layer) ? None : spec.hasOtherResidual(layer) ? OtherResidual : Usual;
+        },
+        [&](const Walk &layers, unsigned kind) {
+          if (kind != None)
+            x = LayerWalk(layers, spec, inputs, kind == OtherResidual).addFeedForward(x, input);
+        });
     return x;
   }
 
@@ -154,25 +160,30 @@ private:
     const bool isParallel = residual.scheme == ResidualSpec::Parallel && !residual.beforeFeedForward.empty();
     Value normed = normBeforeAttention(x);
     input = isParallel ? norm(x, residual.beforeFeedForward) : normed;
-    auto [y, part] = mix(mixer, normed);
-    x = add(residual.isOfNorm ? normed : x, weighted(scaled(y, residual.scaleOfAttention)), part,
-            residual.afterAttention, residual.ofAttentionSum);
+    if (residual.isOfNorm)
+      x = normed;
+    for (auto [y, part] : mix(mixer, normed))
+      x = add(x, weighted(scaled(y, residual.scaleOfAttention)), part, residual.afterAttention,
+              residual.ofAttentionSum);
     if (const std::optional<CrossAttentionSpec> &cross = spec.cross)
       x = add(x, weighted(crossAttention(*cross, norm(x, cross->before))), cross->out, /*after=*/"", cross->ofSum);
     return x;
   }
 
-  /// What a mixer gives, and the part of its last matmul.
-  std::pair<Value, std::string> mix(Mixer mixer, Value x) {
+  /// What a mixer gives, and the part of its last matmul; of both where it is two side by side.
+  SmallVector<std::pair<Value, std::string>, 2> mix(Mixer mixer, Value x) {
     switch (mixer) {
     case Mixer::Attention:
-      return {ownAttention(x), attention.out};
+      return {{ownAttention(x), attention.out}};
     case Mixer::StateSpace:
-      return {walkStateSpace(walk, spec, x, inputs.states), spec.stateSpace->out};
+      return {{walkStateSpace(walk, spec, x, inputs.states), spec.stateSpace->out}};
+    case Mixer::AttentionAndStateSpace:
+      return {{walkStateSpace(walk, spec, x, inputs.states), spec.stateSpace->out},
+              {ownAttention(timesNumber(walk, x, attention.inScale, attention.location)), attention.out}};
     case Mixer::DeltaRule:
-      return {walkDeltaRule(walk, spec, x, inputs.states), spec.delta->out};
+      return {{walkDeltaRule(walk, spec, x, inputs.states), spec.delta->out}};
     case Mixer::GatedConvolution:
-      return {walkGatedConvolution(walk, spec, x, inputs.states), spec.convolution->out};
+      return {{walkGatedConvolution(walk, spec, x, inputs.states), spec.convolution->out}};
     case Mixer::None:
       break;
     }
@@ -343,7 +354,9 @@ private:
 
   /// The projection of attention's result.
   Value attentionOut(Value mixed) {
-    return matmul(mixed, attention.out, spec.width, attention.outColumns(), attention.hasOutBias);
+    Value out = matmul(mixed, attention.out, spec.width, attention.outColumns(), attention.hasOutBias);
+    walk.emit([&](const Scope &scope) { scaleResult(scope, out, attention.outScale); });
+    return out;
   }
 
   Value latentAttention(Value x) {
@@ -468,9 +481,9 @@ std::vector<unsigned> importing::numberKinds(const StackSpec &spec) {
   for (int64_t layer = 0; layer < spec.layers; ++layer) {
     const bool isFirst = spec.residual.isFirstWithout && layer == 0;
     const Mixer mixer = spec.mixerOf(layer);
-    const bool attends = mixer == Mixer::Attention, hasFeedForward = spec.hasFeedForward(layer);
-    std::tuple kind{attends ? spec.attention.windowOf(layer) : std::nullopt,
-                    attends ? spec.attention.rotaryOf(layer) : std::nullopt,
+    const bool isAttention = attends(mixer), hasFeedForward = spec.hasFeedForward(layer);
+    std::tuple kind{isAttention ? spec.attention.windowOf(layer) : std::nullopt,
+                    isAttention ? spec.attention.rotaryOf(layer) : std::nullopt,
                     isFirst,
                     hasFeedForward,
                     hasFeedForward && spec.hasExperts(layer),

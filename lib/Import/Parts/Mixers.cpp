@@ -49,21 +49,36 @@ Value mapElements(const Scope &scope, Location loc, ArrayRef<Operand> operands,
       .getResult(0);
 }
 
-/// Makes f(x, w...) of each element x of a matmul's result, in the matmul itself, with the numbers w that the weights
-/// `symbols` [columns] have for its column.
-void mapColumns(const Scope &scope, Value result, ArrayRef<std::string> symbols,
-                llvm::function_ref<Value(const Scope &inner, Location loc, Value x, ValueRange weights)> f) {
+/// Makes f(x, w...) of each element x of a matmul's result, in the matmul itself, with the numbers w that the vectors
+/// [columns] have for its column. `vectors` makes them ahead of the matmul.
+void mapColumns(const Scope &scope, Value result, llvm::function_ref<SmallVector<Value>()> vectors,
+                llvm::function_ref<Value(const Scope &inner, Location loc, Value x, ValueRange numbers)> f) {
   auto op = result.getDefiningOp<attn::LinearOp>();
   OpBuilder::InsertionGuard guard(scope.builder);
   scope.builder.setInsertionPoint(op);
   SmallVector<Value> numbers;
-  for (const std::string &symbol : symbols) {
-    Value weight = scope.weight(symbol);
+  for (Value vector : vectors()) {
     Block *epilogue = op.ensureEpilogue(scope.builder);
-    op.getExtrasMutable().append(weight);
+    op.getExtrasMutable().append(vector);
     numbers.push_back(epilogue->addArgument(scope.builder.getF32Type(), op.getLoc()));
   }
   mapResult(scope, result, [&](const Scope &inner, Location loc, Value x) { return f(inner, loc, x, numbers); });
+}
+
+/// Multiplies columns of a matmul's result by numbers, in the matmul itself: those of each range by its own.
+void scaleRanges(const Scope &scope, Value result, ArrayRef<std::pair<double, int64_t>> ranges) {
+  SmallVector<float> factors;
+  for (auto [factor, columns] : ranges)
+    factors.append(size_t(columns), float(factor));
+  if (llvm::all_equal(factors))
+    return scaleResult(scope, result, ranges.front().first);
+  auto type = RankedTensorType::get({int64_t(factors.size())}, scope.builder.getF32Type());
+  auto vector = [&]() -> SmallVector<Value> {
+    return {arith::ConstantOp::create(scope.builder, result.getLoc(), DenseElementsAttr::get(type, ArrayRef(factors)))};
+  };
+  mapColumns(scope, result, vector, [](const Scope &inner, Location loc, Value x, ValueRange numbers) -> Value {
+    return arith::MulFOp::create(inner.builder, loc, x, numbers[0]);
+  });
 }
 
 /// log(1 + e^x), without a loss of small ones.
@@ -124,11 +139,18 @@ void addVector(const Walk &walk, const std::string &name, int64_t width, Init in
 
 Value walkConvolution(const Walk &walk, const ShortConvSpec &c, Value x, int64_t channels, MixerStates *states) {
   walk.declare([&](const ParameterScope &weights) {
-    weights.parameters.addRows(weights.symbols + c.part + ".weight",
-                               {{weights.tensors + c.part + ".weight",
-                                 {channels, 1, c.taps},
-                                 {Reshape{{channels, c.taps}}, artifact::Transpose{{1, 0}}}}},
-                               Init::weight(c.taps), weights.stack, /*isTable=*/true);
+    std::vector<artifact::Source> sources;
+    auto add = [&](const std::string &part, int64_t own) {
+      sources.push_back({weights.tensors + part + ".weight",
+                         {own, 1, c.taps},
+                         {Reshape{{own, c.taps}}, artifact::Transpose{{1, 0}}}});
+    };
+    if (c.joined.empty())
+      add(c.part, channels);
+    for (const auto &[part, own] : c.joined)
+      add(part, own);
+    weights.parameters.addJoined(weights.symbols + c.part + ".weight", std::move(sources), /*dim=*/1,
+                                 Init::weight(c.taps), weights.stack, /*isTable=*/true);
     if (c.hasBias)
       weights.add(c.part + ".bias", {channels}, Init::bias());
   });
@@ -146,7 +168,8 @@ Value walkConvolution(const Walk &walk, const ShortConvSpec &c, Value x, int64_t
   });
 }
 
-/// Queries, keys, values [tokens, heads, channels], decays and perhaps betas [tokens, heads].
+/// Queries, keys, values [tokens, heads, channels], decays, as these or [tokens, heads], and perhaps betas [tokens,
+/// heads].
 struct LinearOperands {
   Value query, key, value, decay, beta = {};
   double scale = 1;
@@ -197,22 +220,39 @@ Value walkGatedNorm(const Walk &walk, const GatedNormSpec &g, Value y, Value gat
 
 } // namespace
 
+Value importing::timesNumber(const Walk &walk, Value x, double factor, const std::string &part) {
+  return walk.emit([&](const Scope &scope) -> Value {
+    if (factor == 1)
+      return x;
+    Location loc = scope.at(part);
+    return mapElements(scope, loc, {{x, {0, 1}}}, [&](const Scope &inner, ValueRange e) -> Value {
+      return arith::MulFOp::create(inner.builder, loc, e[0], constant(inner, loc, factor));
+    });
+  });
+}
+
 Value importing::walkStateSpace(const Walk &walk, const StackSpec &stack, Value x, MixerStates *states) {
   const StateSpaceSpec &s = *stack.stateSpace;
   const int64_t inner = s.inner(), convolved = s.convolved(), rows = inner + convolved + s.heads;
-  auto project = [&](const char *name, int64_t begin, int64_t out) {
-    return matmulOfRows(walk, x, s.in, s.in + name, stack.width, rows, begin, out, s.hasBias);
+  const int64_t shared = s.groups * s.stateSize;
+  x = timesNumber(walk, x, s.inScale, s.in);
+  auto project = [&](const char *name, int64_t begin, int64_t out, ArrayRef<std::pair<double, int64_t>> scales) {
+    Value part = matmulOfRows(walk, x, s.in, s.in + name, stack.width, rows, begin, out, s.hasBias);
+    walk.emit([&](const Scope &scope) { scaleRanges(scope, part, scales); });
+    return part;
   };
-  Value gate = project(".gate", 0, inner), mixed = project(".mixed", inner, convolved),
-        step = project(".step", inner + convolved, s.heads);
+  const std::array<double, 5> &by = s.scales;
+  Value gate = project(".gate", 0, inner, {{by[0], inner}}),
+        mixed = project(".mixed", inner, convolved, {{by[1], inner}, {by[2], shared}, {by[3], shared}}),
+        step = project(".step", inner + convolved, s.heads, {{by[4], s.heads}});
   mixed = walkConvolution(walk, s.convolution, mixed, convolved, states);
   addVector(walk, s.step, s.heads, Init::bias());
   addVector(walk, s.decay, s.heads, Init::normWeight());
   addVector(walk, s.skip, s.heads, Init::normWeight());
   Value y = walk.emit([&](const Scope &scope) -> Value {
-    OpBuilder &b = scope.builder;
-    mapColumns(scope, step, s.step, [&](const Scope &inside, Location loc, Value element, ValueRange weights) -> Value {
-      Value sum = arith::AddFOp::create(inside.builder, loc, element, weights[0]);
+    auto bias = [&]() -> SmallVector<Value> { return {scope.weight(s.step)}; };
+    mapColumns(scope, step, bias, [&](const Scope &inside, Location loc, Value element, ValueRange numbers) -> Value {
+      Value sum = arith::AddFOp::create(inside.builder, loc, element, numbers[0]);
       Value size = softplus(inside, loc, sum);
       if (s.stepLimits[0] > 0)
         size = arith::MaximumFOp::create(inside.builder, loc, size, constant(inside, loc, s.stepLimits[0]));
@@ -224,7 +264,6 @@ Value importing::walkStateSpace(const Walk &walk, const StackSpec &stack, Value 
     Value decay = mapElements(scope, loc, {{step, {0, 1}}, {scope.weight(s.decay), {1}}},
                               [&](const Scope &inside, ValueRange e) { return decayed(inside, loc, e[1], e[0]); });
     Location at = scope.at(s.convolution.part);
-    const int64_t shared = s.groups * s.stateSize;
     Value own = headsOf(scope, at, mixed, 0, s.heads, s.headDim),
           key = headsOf(scope, at, mixed, inner, s.groups, s.stateSize),
           query = headsOf(scope, at, mixed, inner + shared, s.groups, s.stateSize);
@@ -241,7 +280,9 @@ Value importing::walkStateSpace(const Walk &walk, const StackSpec &stack, Value 
                        });
   });
   y = walkGatedNorm(walk, s.norm, y, gate, inner, /*headDim=*/0);
-  return walk.matmul(y, {.part = s.out, .out = stack.width, .in = inner, .hasBias = s.hasBias});
+  Value out = walk.matmul(y, {.part = s.out, .out = stack.width, .in = inner, .hasBias = s.hasOutBias});
+  walk.emit([&](const Scope &scope) { scaleResult(scope, out, s.outScale); });
+  return out;
 }
 
 namespace {
@@ -255,9 +296,29 @@ DeltaParts projectDelta(const Walk &walk, const DeltaRuleSpec &d, int64_t width,
   auto matmul = [&](const std::string &part, int64_t out) {
     return walk.matmul(x, {.part = part, .out = out, .in = width, .hasBias = false});
   };
-  if (d.packed[0].empty())
-    return {matmul(d.mixed, d.convolved()), matmul(d.gate, d.valueColumns()), matmul(d.beta, d.valueHeads),
-            matmul(d.decay, d.valueHeads)};
+  auto behind = [&](const std::string &down, const std::string &part, int64_t out) {
+    if (down.empty())
+      return matmul(part, out);
+    return walk.matmul(matmul(down, d.rank), {.part = part, .out = out, .in = d.rank, .hasBias = false});
+  };
+  // Queries, keys and values by rows of several sources.
+  auto mixedOf = [&](llvm::function_ref<std::vector<artifact::Source>(const std::string &tensors)> sources) {
+    walk.declare([&](const ParameterScope &weights) {
+      weights.parameters.addRows(weights.symbols + d.mixed + ".weight", sources(weights.tensors), Init::weight(width),
+                                 weights.stack);
+    });
+    return walk.emit([&](const Scope &scope) { return dense(scope, x, d.mixed); });
+  };
+  if (d.packed[0].empty()) {
+    Value mixed = d.separate[0].empty() ? matmul(d.mixed, d.convolved())
+                                        : mixedOf([&](const std::string &tensors) -> std::vector<artifact::Source> {
+                                            return {{tensors + d.separate[0] + ".weight", {d.keyColumns(), width}},
+                                                    {tensors + d.separate[1] + ".weight", {d.keyColumns(), width}},
+                                                    {tensors + d.separate[2] + ".weight", {d.valueColumns(), width}}};
+                                          });
+    return {mixed, behind(d.gateDown, d.gate, d.valueColumns()), matmul(d.beta, d.valueHeads),
+            behind(d.decayDown, d.decay, d.decays())};
+  }
   const int64_t shared = d.valueHeads / d.keyHeads, values = shared * d.valueDim;
   auto ofHeads = [&](const std::string &tensor, int64_t rows, int64_t begin, int64_t end) {
     return artifact::Source{
@@ -266,14 +327,11 @@ DeltaParts projectDelta(const Walk &walk, const DeltaRuleSpec &d, int64_t width,
         {Reshape{{d.keyHeads, rows, width}}, Slice{1, begin, end}, Reshape{{d.keyHeads * (end - begin), width}}}};
   };
   const int64_t rows = 2 * d.keyDim + 2 * values;
-  walk.declare([&](const ParameterScope &weights) {
-    const std::string tensor = weights.tensors + d.packed[0];
-    weights.parameters.addRows(weights.symbols + d.mixed + ".weight",
-                               {ofHeads(tensor, rows, 0, d.keyDim), ofHeads(tensor, rows, d.keyDim, 2 * d.keyDim),
-                                ofHeads(tensor, rows, 2 * d.keyDim, 2 * d.keyDim + values)},
-                               Init::weight(width), weights.stack);
+  Value mixed = mixedOf([&](const std::string &tensors) -> std::vector<artifact::Source> {
+    const std::string tensor = tensors + d.packed[0];
+    return {ofHeads(tensor, rows, 0, d.keyDim), ofHeads(tensor, rows, d.keyDim, 2 * d.keyDim),
+            ofHeads(tensor, rows, 2 * d.keyDim, 2 * d.keyDim + values)};
   });
-  Value mixed = walk.emit([&](const Scope &scope) { return dense(scope, x, d.mixed); });
   auto part = [&](const std::string &name, size_t tensor, int64_t all, int64_t begin, int64_t end) {
     return walk.matmul(x, {.part = name,
                            .out = d.keyHeads * (end - begin),
@@ -284,6 +342,27 @@ DeltaParts projectDelta(const Walk &walk, const DeltaRuleSpec &d, int64_t width,
   };
   return {mixed, part(d.gate, 0, rows, rows - values, rows), part(d.beta, 1, 2 * shared, 0, shared),
           part(d.decay, 1, 2 * shared, shared, 2 * shared)};
+}
+
+/// The logarithms of decays, -e^scale * softplus(x + bias): one of each head, or of each channel, [tokens, heads,
+/// channels].
+Value decaysOf(const Scope &scope, const DeltaRuleSpec &d, Value x) {
+  auto bias = [&]() -> SmallVector<Value> { return {scope.weight(d.decayBias)}; };
+  auto both = [&]() -> SmallVector<Value> { return {scope.weight(d.decayBias), scope.weight(d.decayScale)}; };
+  auto step = [](const Scope &inside, Location loc, Value element, ValueRange numbers) {
+    return softplus(inside, loc, arith::AddFOp::create(inside.builder, loc, element, numbers[0]));
+  };
+  if (!d.isDecayOfChannel) {
+    mapColumns(scope, x, both, [&](const Scope &inside, Location loc, Value element, ValueRange numbers) {
+      return decayed(inside, loc, numbers[1], step(inside, loc, element, numbers));
+    });
+    return x;
+  }
+  mapColumns(scope, x, bias, step);
+  Location loc = scope.at(d.decayScale);
+  Value heads = headsOf(scope, loc, x, 0, d.keyHeads, d.keyDim);
+  return mapElements(scope, loc, {{heads, {0, 1, 2}}, {scope.weight(d.decayScale), {1}}},
+                     [&](const Scope &inside, ValueRange e) { return decayed(inside, loc, e[1], e[0]); });
 }
 
 /// Heads divided by the root of the sum of squares plus 1e-6: an RMS norm whose weights undo the mean.
@@ -302,15 +381,17 @@ Value importing::walkDeltaRule(const Walk &walk, const StackSpec &stack, Value x
   const DeltaRuleSpec &d = *stack.delta;
   DeltaParts p = projectDelta(walk, d, stack.width, x);
   p.mixed = walkConvolution(walk, d.convolution, p.mixed, d.convolved(), states);
-  addVector(walk, d.decayBias, d.valueHeads, Init::bias());
-  addVector(walk, d.decayScale, d.valueHeads, Init::normWeight());
-  Value beta = walk.activate(p.beta, d.beta, attn::ActivationKind::sigmoid);
+  addVector(walk, d.decayBias, d.decays(), Init::bias());
+  walk.declare([&](const ParameterScope &weights) {
+    const std::vector<int64_t> heads = {d.valueHeads}, shape = {1, 1, d.valueHeads, 1};
+    weights.parameters.addTransformed(
+        weights.symbols + d.decayScale,
+        {weights.tensors + d.decayScale, d.isDecayOfChannel ? shape : heads, {Reshape{heads}}}, Init::normWeight(),
+        weights.stack);
+  });
+  Value beta = timesNumber(walk, walk.activate(p.beta, d.beta, attn::ActivationKind::sigmoid), d.betaScale, d.beta);
   Value y = walk.emit([&](const Scope &scope) {
-    mapColumns(scope, p.decay, {d.decayBias, d.decayScale},
-               [&](const Scope &inside, Location loc, Value element, ValueRange weights) {
-                 Value sum = arith::AddFOp::create(inside.builder, loc, element, weights[0]);
-                 return decayed(inside, loc, weights[1], softplus(inside, loc, sum));
-               });
+    Value decay = decaysOf(scope, d, p.decay);
     Location loc = scope.at(d.convolution.part);
     Value query = headsOf(scope, loc, p.mixed, 0, d.keyHeads, d.keyDim),
           key = headsOf(scope, loc, p.mixed, d.keyColumns(), d.keyHeads, d.keyDim);
@@ -318,7 +399,7 @@ Value importing::walkDeltaRule(const Walk &walk, const StackSpec &stack, Value x
                {.query = ofLengthOne(scope, loc, query),
                 .key = ofLengthOne(scope, loc, key),
                 .value = headsOf(scope, loc, p.mixed, 2 * d.keyColumns(), d.valueHeads, d.valueDim),
-                .decay = p.decay,
+                .decay = decay,
                 .beta = beta,
                 .scale = 1 / std::sqrt(double(d.keyDim))},
                states);

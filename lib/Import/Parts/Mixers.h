@@ -13,6 +13,9 @@ struct MixerStates {
   LayerNumbers matrixLayers, inputLayers; ///< those that have a place in the tensors
 };
 
+/// x [tokens, columns] times a number; `part` has the op.
+mlir::Value timesNumber(const Walk &walk, mlir::Value x, double factor, const std::string &part);
+
 /// x [tokens, width] to what the layer adds to it. `states` may be null where weights are declared.
 mlir::Value walkStateSpace(const Walk &walk, const StackSpec &stack, mlir::Value x, MixerStates *states);
 mlir::Value walkDeltaRule(const Walk &walk, const StackSpec &stack, mlir::Value x, MixerStates *states);

@@ -49,6 +49,7 @@ struct LatentSpec {
   int64_t queryRank = 0;                       ///< channels of the queries' own latent; 0: none
   std::string queryDown, queryNorm, queryUp;   ///< where they have one; `queryUp` alone where they have none
   std::string down, norm, up;                  ///< rows of latent and rotated key; rows of key and value of each head
+  NormSpec normOf;                             ///< of both latents; most configs have no epsilon of it
   bool hasDownBias = false;                    ///< of `queryDown` and `down`
 
   /// The parts that a module has of a tensor: of a head's query without a position and with one, of the latent and the
@@ -60,9 +61,6 @@ struct LatentSpec {
   std::string keyUp() const { return up + ".key"; }
   std::string valueUp() const { return up + ".value"; }
 };
-
-/// The norm of latents, whose epsilon is in no config.
-inline const NormSpec latentNorm = {.kind = NormSpec::RMS, .epsilon = 1e-6};
 
 /// Attention of a layer. Parts are names behind the layer's path, without ".weight".
 struct AttentionSpec {
@@ -77,11 +75,12 @@ struct AttentionSpec {
   bool hasQueryBias = true, hasKeyBias = true, hasValueBias = true; ///< where `hasBias` says so
   bool hasOutBias = false;
   bool hasOutGate =
-      false;        ///< results are times sigmoid(gate), whose rows follow those of each head's query in its tensor
-  double scale = 1; ///< of scores
-  bool isScaledByLayer = false; ///< the scale of layer i is scale / (i + 1)
-  std::string sinks;            ///< logits of sinks [heads]; empty: none
-  double softCap = 0;           ///< c of c * tanh(score / c); 0: none
+      false; ///< results are times sigmoid(gate), whose rows follow those of each head's query in its tensor
+  double inScale = 1, outScale = 1; ///< times the input, beside another mixer; times what `out` gives
+  double scale = 1;                 ///< of scores
+  bool isScaledByLayer = false;     ///< the scale of layer i is scale / (i + 1)
+  std::string sinks;                ///< logits of sinks [heads]; empty: none
+  double softCap = 0;               ///< c of c * tanh(score / c); 0: none
   std::optional<QueryGrowth> growth;
   double clip = 0; ///< queries, keys and values are within [-clip, clip], behind norms; 0: any
   std::optional<QueryKeyNormSpec> norm;
@@ -133,6 +132,7 @@ struct FeedForwardSpec {
   std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
   std::string packed; ///< the part that has the gate's rows, then those of up; empty: two tensors
   bool hasBias = false, hasDownBias = false;
+  double gateScale = 1, downScale = 1; ///< times the gate ahead of its activation; times what `down` gives
   double limit = 0; ///< gates are at most so large, what they gate is in [-limit, limit], plus 1; 0: any
 };
 
@@ -235,11 +235,13 @@ struct StackSpec {
   std::vector<bool> hasNoFeedForward; ///< of each layer; empty: all have one, or experts
   std::optional<ExpertsSpec> experts;
   ResidualSpec residual;
-  bool isConv1D = false; ///< weights of layers are [in, out]
+  std::optional<ResidualSpec> otherResidual; ///< of layers without attention; empty: that of all
+  bool isConv1D = false;                     ///< weights of layers are [in, out]
   std::string layer = "layers.{layer}.";
   int64_t firstLayer = 0; ///< the number in the name of the first one; unless it is 0, all layers are of one kind
 
   Mixer mixerOf(int64_t layer) const { return mixers.empty() ? Mixer::Attention : mixers[layer]; }
+  bool hasOtherResidual(int64_t layer) const { return otherResidual && !attends(mixerOf(layer)); }
   bool hasFeedForward(int64_t layer) const { return hasNoFeedForward.empty() || !hasNoFeedForward[layer]; }
   bool hasExperts(int64_t layer) const { return experts && (experts->ofLayer.empty() || experts->ofLayer[layer]); }
 };

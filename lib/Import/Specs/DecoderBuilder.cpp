@@ -39,11 +39,11 @@ StatefulLayers statefulLayersOf(const DecoderSpec &spec, bool hasTwoCaches) {
   for (int64_t layer = 0; layer < spec.layers; ++layer) {
     const Mixer mixer = spec.mixerOf(layer);
     const int64_t number = spec.firstLayer + layer;
-    if (mixer == Mixer::Attention)
+    if (attends(mixer))
       lists.caches[hasTwoCaches && spec.attention.windowOf(layer) ? 1 : 0].push_back(number);
-    if (mixer == Mixer::StateSpace || mixer == Mixer::DeltaRule)
+    if (recurs(mixer))
       lists.matrices.push_back(number);
-    if (mixer != Mixer::Attention && mixer != Mixer::None)
+    if (recurs(mixer) || mixer == Mixer::GatedConvolution)
       lists.inputs.push_back(number);
   }
   return lists;
@@ -81,7 +81,7 @@ public:
     size_t which = 0;
     LayerRef inCache;
     layer.emit([&](const Scope &scope) {
-      if (spec.mixerOf(scope.layer->example) != Mixer::Attention)
+      if (!attends(spec.mixerOf(scope.layer->example)))
         return;
       inCache = *scope.layer;
       which = caches > 1 && spec.attention.windowOf(inCache.example) ? 1 : 0;

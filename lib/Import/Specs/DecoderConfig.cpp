@@ -258,9 +258,9 @@ ExpertsSpec importing::readExperts(const DecoderSource &source, const DecoderSpe
   huggingface::ConfigReader &config = source.config;
   ExpertsSpec experts;
   experts.number = config.getSize(defaults.number, 1, kMostExperts, defaults.ofAll);
-  experts.ofToken = config.getSize({"num_experts_per_tok", "experts_per_token"}, 1, kMostExperts, defaults.ofToken);
+  experts.ofToken = config.getSize(defaults.chosen, 1, kMostExperts, defaults.ofToken);
   if (experts.ofToken > experts.number)
-    config.fail("num_experts_per_tok " + std::to_string(experts.ofToken) + " is more than " +
+    config.fail(defaults.chosen.names.front() + " " + std::to_string(experts.ofToken) + " is more than " +
                 defaults.number.names.front() + " " + std::to_string(experts.number));
   experts.each = spec.feedForward;
   experts.each.inner = config.getSize(defaults.inner, 1, 1 << 20, defaults.width);
@@ -290,27 +290,30 @@ std::vector<bool> importing::readKinds(huggingface::ConfigReader &config, const 
     const bool isFirst = name && llvm::is_contained(names[0], *name),
                isSecond = name && llvm::is_contained(names[1], *name);
     if (!isFirst && !isSecond)
-      config.fail(key + " has " + json::printable(json::write((*list)[i]), 60) + ", supported are \"" +
-                  std::string(names[0].front()) + "\" and \"" + std::string(names[1].front()) + "\"");
+      config.fail(key + " has " + json::printable(json::write((*list)[i]), 60) +
+                  (names[1].empty() ? ", supported is \"" : ", supported are \"") + std::string(names[0].front()) +
+                  (names[1].empty() ? "" : "\" and \"" + std::string(names[1].front())) + "\"");
     kinds.push_back(isSecond);
   }
   kinds.resize(value ? size_t(layers) : 0);
   return kinds;
 }
 
-std::vector<bool> importing::readLayerNumbers(huggingface::ConfigReader &config, const char *key, int64_t layers) {
+std::vector<bool> importing::readLayerNumbers(huggingface::ConfigReader &config, const char *key, int64_t layers,
+                                              int64_t first) {
   std::vector<bool> has(size_t(layers), false);
   const json::Value *value = config.getRaw(key);
   const json::Array *list = value ? value->asArray() : nullptr;
   if (value && !list)
-    config.fail(std::string(key) + " must be a list of layers");
+    config.fail(config.nameOf(key) + " must be a list of layers");
   for (size_t i = 0; list && i < list->size(); ++i) {
     std::optional<int64_t> layer = (*list)[i].asInteger();
-    if (!layer || *layer < 0 || *layer >= layers)
-      config.fail(std::string(key) + " has " + json::printable(json::write((*list)[i]), 60) +
-                  ", must be numbers of layers below " + std::to_string(layers));
+    if (!layer || *layer < first || *layer >= first + layers)
+      config.fail(config.nameOf(key) + " has " + json::printable(json::write((*list)[i]), 60) +
+                  ", must be numbers of layers from " + std::to_string(first) + " to " +
+                  std::to_string(first + layers - 1));
     else
-      has[size_t(*layer)] = true;
+      has[size_t(*layer - first)] = true;
   }
   return has;
 }

@@ -77,7 +77,8 @@ void refuseWindows(const DecoderSource &source, const DecoderSpec &spec);
 
 /// A family's names of keys, and what its configuration class takes where the file has none.
 struct ExpertsDefaults {
-  huggingface::Keys number = "num_experts", inner = "moe_intermediate_size";
+  huggingface::Keys number = "num_experts", inner = "moe_intermediate_size",
+                    chosen = {"num_experts_per_tok", "experts_per_token"};
   int64_t ofAll, ofToken, width; ///< experts, those of a token, and the columns of one
 };
 
@@ -88,12 +89,13 @@ ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &spec, co
 /// Names of two kinds of layers; each may have several.
 using KindNames = std::array<std::vector<std::string_view>, 2>;
 
-/// For each layer whether it is of the second kind; empty without the key.
+/// For each layer whether it is of the second kind, where there is one; empty without the key.
 std::vector<bool> readKinds(huggingface::ConfigReader &config, const huggingface::Keys &keys, int64_t layers,
                             const KindNames &names);
 
-/// For each layer whether the list has its number; false of all without the key.
-std::vector<bool> readLayerNumbers(huggingface::ConfigReader &config, const char *key, int64_t layers);
+/// For each layer whether the list has its number; false of all without the key. `first` is that of the first layer.
+std::vector<bool> readLayerNumbers(huggingface::ConfigReader &config, const char *key, int64_t layers,
+                                   int64_t first = 0);
 
 /// Gives each layer attention, or the mixer.
 void setMixers(StackSpec &spec, Mixer mixer, const std::vector<bool> &attends);

@@ -446,6 +446,8 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts, const LogicalTy
     return failure();
   if (auto linear = dyn_cast<attn::LinearOp>(op)) {
     linear.setTransposed(false);
+    for (OpOperand &extra : linear.getExtrasMutable())
+      padConstant(extra, columnsOf(linear));
     // An entry's output has exact strides: the matmul stores its last panel narrow, but reads a residual by whole
     // panels.
     const bool readsRows = linear.hasMatrices() || llvm::any_of(linear.getExtras().getTypes(), [](Type type) {

@@ -2,7 +2,7 @@
 
 import numpy
 
-from .common import ACTIVATIONS, linear_shapes, norm_shapes, rms_norm
+from .common import ACTIVATIONS, attend, linear_shapes, norm_shapes, rms_norm
 from .delta_hybrids import unit
 from .states import F32_TENSORS, Stateful, of_experts, route, sigmoid, softplus
 
@@ -47,12 +47,13 @@ class KimiLinear(Stateful):
         q = self.dense(x, at + "q_proj").reshape(len(x), heads, -1)
         latent, shared = numpy.split(self.dense(x, at + "kv_a_proj_with_mqa"), [rank], axis=-1)
         latent = self.norm(latent, at + "kv_a_layernorm") if self.has("norm of the latents") else latent
+        latent, shared = self.stored(latent), self.stored(shared)  # what caches hold in place of keys and values
         rows = self.dense(latent, at + "kv_b_proj").reshape(len(x), heads, -1)
         own = q.shape[-1] - shared.shape[-1]
         shared = shared if self.has("part of the keys that heads share") else 0 * shared
         k = numpy.concatenate([rows[..., :own], numpy.broadcast_to(shared[:, None], (len(x), heads, shared.shape[-1]))], axis=-1)
         scale = q.shape[-1] ** -0.5 if self.has("scale of whole keys") else own**-0.5
-        return self.dense(self.attend(q, k, rows[..., own:], scale)[-new:], at + "o_proj")
+        return self.dense(attend(q, k, rows[..., own:], scale)[-new:], at + "o_proj")
 
     def mlp(self, x, at, names=("gate_proj", "up_proj", "down_proj")):
         gate, up, down = names

@@ -202,7 +202,7 @@ class FalconH1(Bamba):
         return rotate(x, frequencies(self.theta(), x.shape[-1])) if self.has("rotation") else x
 
     def queries_and_keys(self, q, k):
-        return q, k * self.times("key_multiplier")
+        return q * self.times("key_multiplier"), k  # the same scores as of the keys' factor, which caches then have no part of
 
     def projected(self, x, at):
         heads, size, groups, channels = self.mamba_sizes()
