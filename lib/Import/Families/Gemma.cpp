@@ -17,27 +17,15 @@
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Specs/DecoderConfig.h"
 #include "lib/Import/Specs/VisionLanguage.h"
-#include "lib/Support/Float16.h"
 #include <cmath>
 
 using namespace rapt;
 using namespace rapt::importing;
 
-/// Norms by their distance from 1, and the scale of the embedding, which has the type of the weights.
+/// Norms by their distance from 1, and the scale of the embedding.
 static void setGemmaParts(const DecoderSource &source, DecoderSpec &spec) {
   spec.norm.isAroundOne = true;
-  const float scale = std::sqrt(float(spec.width));
-  switch (source.options.storage.value_or(source.model.dtype())) {
-  case artifact::DType::F32:
-    spec.embedding.scale = scale;
-    break;
-  case artifact::DType::BF16:
-    spec.embedding.scale = bf16ToF32(f32ToBf16(scale));
-    break;
-  case artifact::DType::F16:
-    spec.embedding.scale = f16ToF32(f32ToF16(scale));
-    break;
-  }
+  spec.embedding.scale = roundedToWeights(source, std::sqrt(double(spec.width)));
 }
 
 /// Sizes, the scale of scores, and norms before and behind each part, as gemma2 and its successors have them.
@@ -67,11 +55,6 @@ static DecoderSpec readLikeGemma2(const DecoderSource &source, DecoderDefaults d
                    .afterFeedForward = "post_feedforward_layernorm"};
   spec.endToken = 1;
   return spec;
-}
-
-/// c of c * tanh(x / c); 0, and null, are none.
-static double readSoftCap(huggingface::ConfigReader &config, const char *key, double fallback) {
-  return config.names(key) ? config.getFloat(key, 0, 1e6, 0) : fallback;
 }
 
 static DecoderSpec readGemma(const DecoderSource &source) {

@@ -81,21 +81,21 @@ Expected<std::vector<int64_t>> importing::readEndTokens(MLIRContext &context, hu
 }
 
 /// What the table of roles leaves to a decoder.
-static SequenceFacts sequenceFactsOf(MLIRContext &context, const ModelFacts &facts,
-                                     const std::array<int64_t, 2> &cacheChannels, const ImportOptions &options,
-                                     const WindowedLayers &windowed, const DecoderExtras &extra) {
+static SequenceFacts sequenceFactsOf(MLIRContext &context, const ModelFacts &facts, const CachesOfLayers &ofLayers,
+                                     const ImportOptions &options, const DecoderExtras &extra) {
   SequenceFacts all{.positions = facts.positions};
   const StateLayers &states = extra.states;
+  const WindowedLayers &windowed = ofLayers.windows;
   const int64_t cached = facts.layers - states.count;
   const bool hasTwoCaches = windowed.count > 0 && windowed.count < cached;
   Type f32 = Float32Type::get(&context);
-  const attn::KVPart keys{cacheChannels[0], f32}, values{cacheChannels[1], f32};
-  auto cacheOf = [&](int64_t layers) -> Type {
-    return attn::KVCacheType::get(&context, attn::KVSegment{layers, facts.kvHeads, keys, values}, options.cacheBlock);
+  auto cacheOf = [&](int64_t layers, const CachedHeads &heads) -> Type {
+    const attn::KVPart keys{heads.channels[0], f32}, values{heads.channels[1], f32};
+    return attn::KVCacheType::get(&context, attn::KVSegment{layers, heads.heads, keys, values}, options.cacheBlock);
   };
   if (cached) {
     all.parts |= part::Paged;
-    all.buffers[EntryRole::Cache].layout = cacheOf(cached - (hasTwoCaches ? windowed.count : 0));
+    all.buffers[EntryRole::Cache].layout = cacheOf(cached - (hasTwoCaches ? windowed.count : 0), ofLayers.whole);
   }
   if (!states.matrices.empty()) {
     all.parts |= part::Recurrent;
@@ -108,7 +108,7 @@ static SequenceFacts sequenceFactsOf(MLIRContext &context, const ModelFacts &fac
   all.buffers[EntryRole::Logits].numbers = {facts.vocabulary};
   if (hasTwoCaches) {
     all.parts |= part::Windowed;
-    all.buffers[EntryRole::WindowCache].layout = cacheOf(windowed.count);
+    all.buffers[EntryRole::WindowCache].layout = cacheOf(windowed.count, ofLayers.windowed);
   }
   if (extra.longestShortText) {
     all.parts |= part::LongTexts;
@@ -122,19 +122,19 @@ static SequenceFacts sequenceFactsOf(MLIRContext &context, const ModelFacts &fac
   return all;
 }
 
-DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, const std::array<int64_t, 2> &cacheChannels,
+DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, const CachesOfLayers &ofLayers,
                              const huggingface::ModelDescription &model, const ParameterSet &parameters,
-                             const ImportOptions &options, const WindowedLayers &windowed, const DecoderExtras &extra)
+                             const ImportOptions &options, const DecoderExtras &extra)
     : module(context, facts, model, parameters),
-      entries(context, &module, sequenceFactsOf(context, facts, cacheChannels, options, windowed, extra)) {
+      entries(context, &module, sequenceFactsOf(context, facts, ofLayers, options, extra)) {
   entries.declareDims(options);
   for (const DimBounds &dim : extra.dims)
     module.dim(dim.name, dim.least, dim.most);
   module.declareParameters();
   entries.beginStep();
-  if (windowed.count)
+  if (ofLayers.windows.count)
     module.entry().setArgAttr(cast<BlockArgument>(caches().back()).getArgNumber(), attn::cacheWindowAttr,
-                              module.builder().getI64IntegerAttr(windowed.window));
+                              module.builder().getI64IntegerAttr(ofLayers.windows.window));
 }
 
 SmallVector<Value> DecoderModule::present(std::initializer_list<EntryRole> roles) const {

@@ -44,6 +44,18 @@ struct WindowedLayers {
   int64_t count = 0, window = 0;
 };
 
+/// Heads of a layer's keys and values, and the channels of a key and of a value.
+struct CachedHeads {
+  int64_t heads = 0;
+  std::array<int64_t, 2> channels = {};
+};
+
+/// What layers without a window have in their cache, and those with one, which may have a cache of their own.
+struct CachesOfLayers {
+  CachedHeads whole, windowed;
+  WindowedLayers windows;
+};
+
 /// Layers that keep states of a sequence in place of keys and values.
 struct StateLayers {
   int64_t count = 0; ///< of the model's layers, the others have keys and values
@@ -70,11 +82,10 @@ struct DecoderExtras {
 /// such layers alone has no cache, past and block_table.
 class DecoderModule {
 public:
-  /// Declares everything up to the body of the entry. `cacheChannels` are those of a key and a value. The parameters
-  /// are resolved.
-  DecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const std::array<int64_t, 2> &cacheChannels,
+  /// Declares everything up to the body of the entry. The parameters are resolved.
+  DecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const CachesOfLayers &ofLayers,
                 const huggingface::ModelDescription &model, const ParameterSet &parameters,
-                const ImportOptions &options, const WindowedLayers &windowed, const DecoderExtras &extra = {});
+                const ImportOptions &options, const DecoderExtras &extra = {});
 
   Scope scope() { return module.scope(); }
   /// For further entries, once the step has ended.

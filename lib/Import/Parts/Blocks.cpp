@@ -277,21 +277,24 @@ Value importing::unitLength(const Scope &scope, Location loc, Value x) {
                                  /*columns=*/nullptr);
 }
 
-/// The layer's keys and values in the cache, with those of the step.
+static const attn::KVSegment &segmentOf(Value cache) {
+  return cast<attn::KVCacheType>(cache.getType()).getSegments()[0];
+}
+
+/// The layer's keys and values in the cache, with those of the step where it has some.
 static attn::KVViewOp appendAndView(const Scope &scope, Location loc, Value key, Value value, Value cache,
                                     const Rows &rows) {
   OpBuilder &builder = scope.builder;
   Value number = scope.layer->number;
-  Value updated =
-      attn::KVAppendOp::create(builder, loc, cache, number, key, value, rows.rowBegin, rows.past, rows.table)
-          .getResult();
-  const attn::KVSegment &segment = cast<attn::KVCacheType>(cache.getType()).getSegments()[0];
-  auto viewOf = [](Value heads, Type element) {
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(heads.getType()).getShape();
-    return RankedTensorType::get({ShapedType::kDynamic, ShapedType::kDynamic, shape[1], shape[2]}, element);
+  if (key)
+    cache = attn::KVAppendOp::create(builder, loc, cache, number, key, value, rows.rowBegin, rows.past, rows.table)
+                .getResult();
+  const attn::KVSegment &segment = segmentOf(cache);
+  auto viewOf = [&](const attn::KVPart &part) {
+    return RankedTensorType::get({ShapedType::kDynamic, ShapedType::kDynamic, segment.heads, part.channels},
+                                 part.element);
   };
-  return attn::KVViewOp::create(builder, loc, viewOf(key, segment.keys.element), viewOf(value, segment.values.element),
-                                updated, number, rows.table);
+  return attn::KVViewOp::create(builder, loc, viewOf(segment.keys), viewOf(segment.values), cache, number, rows.table);
 }
 
 CausalAttention importing::latentAttention(const Scope &scope, Location loc, const LatentHeads &heads, Value scale,
@@ -324,10 +327,10 @@ CausalAttention importing::causalAttention(const Scope &scope, Location loc, std
   OpBuilder &builder = scope.builder;
   auto [query, key, value] = queryKeyValue;
   attn::KVViewOp view = appendAndView(scope, loc, key, value, cache, rows);
-  auto keyType = cast<RankedTensorType>(key.getType()), queryType = cast<RankedTensorType>(query.getType());
-  bool grouped = queryType.getDimSize(1) != keyType.getDimSize(1);
+  const int64_t groups = segmentOf(cache).heads;
+  const bool grouped = cast<RankedTensorType>(query.getType()).getDimSize(1) != groups;
   if (grouped)
-    query = groupHeads(scope, loc, query, keyType.getDimSize(1));
+    query = groupHeads(scope, loc, query, groups);
   auto attention = attn::AttentionOp::create(builder, loc, query.getType(), query, view.getKeys(), view.getValues(),
                                              scale, /*q_begin=*/rows.rowBegin, /*q_offset=*/rows.past,
                                              /*kv_begin=*/nullptr, /*kv_length=*/nullptr, /*extras=*/ValueRange(),

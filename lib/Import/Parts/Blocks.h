@@ -71,7 +71,7 @@ struct CausalAttention {
 
 /// softmax(scale * query . key) . value over the positions of each row up to the query's own, the last `window` of them
 /// where there is one, through the cache. query, key and value are [tokens, heads, channels]; a multiple of the keys'
-/// heads are queries' heads, and neighbors share a key.
+/// heads are queries' heads, and neighbors share a key. Without key and value those of the step are in the cache.
 CausalAttention causalAttention(const Scope &scope, mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue,
                                 mlir::Value scale, mlir::Value cache, const Rows &rows,
                                 std::optional<int64_t> window = std::nullopt);

@@ -1,7 +1,9 @@
 //===- FeedForward.cpp - Feed-forwards and experts of layers -------------------===//
 #include "lib/Import/Parts/FeedForward.h"
 #include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Parts/Elements.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -10,11 +12,15 @@ using artifact::Reshape;
 using artifact::Slice;
 using huggingface::Init;
 
-Value importing::weightResult(const Walk &walk, const StackSpec &stack, Value y) {
+Value importing::scaleResult(const Walk &walk, Value y, double factor) {
   return walk.emit([&](const Scope &scope) {
-    scaleResult(scope, y, stack.residual.scale);
+    scaleResult(scope, y, factor);
     return y;
   });
+}
+
+Value importing::weightResult(const Walk &walk, const StackSpec &stack, Value y) {
+  return scaleResult(walk, y, stack.residual.scale);
 }
 
 /// The activation of a feed-forward without a gate.
@@ -147,6 +153,21 @@ public:
                                  e.floor == 0 ? FloatAttr() : builder.getF32FloatAttr(static_cast<float>(e.floor)));
   }
 
+  /// The weights of a token's experts, times those that experts have.
+  Value weights(attn::RouteOp chosen) {
+    if (e.scaleOfEach.empty())
+      return chosen.getWeights();
+    Location loc = scope.at(e.scaleOfEach);
+    Value scales = scope.weight(e.scaleOfEach);
+    return mapElements(scope, loc, {{chosen.getWeights(), {0, 1}}, {chosen.getExperts(), {0, 1}}},
+                       [&](const Scope &inner, ValueRange elements) -> Value {
+                         OpBuilder &b = inner.builder;
+                         Value expert = arith::IndexCastOp::create(b, loc, b.getIndexType(), elements[1]);
+                         Value own = tensor::ExtractOp::create(b, loc, scales, expert);
+                         return arith::MulFOp::create(b, loc, elements[0], own);
+                       });
+  }
+
   /// The order of the tokens by their experts.
   attn::GroupRowsOp order(Value experts) {
     Type i32 = builder.getI32Type();
@@ -197,8 +218,12 @@ Value walkShared(const Walk &walk, const StackSpec &stack, const ExpertsSpec &e,
 
 } // namespace
 
-Value importing::walkExperts(const Walk &walk, const StackSpec &stack, const ExpertsSpec &e, Value x) {
-  Value logits = walk.matmul(x, {.part = e.router, .out = e.number, .in = stack.width, .hasBias = e.hasRouterBias});
+Value importing::walkExperts(const Walk &walk, const StackSpec &stack, const ExpertsSpec &e, Value x, Value routed) {
+  Value logits =
+      walk.matmul(routed, {.part = e.router, .out = e.number, .in = stack.width, .hasBias = e.hasRouterBias});
+  logits = scaleResult(walk, logits, e.routerScale);
+  if (!e.scaleOfEach.empty())
+    walk.declare([&](const ParameterScope &weights) { weights.add(e.scaleOfEach, {e.number}, Init::normWeight()); });
   if (!e.choiceBias.empty())
     walk.declare([&](const ParameterScope &weights) { weights.add(e.choiceBias, {e.number}, Init::bias()); });
   attn::RouteOp chosen;
@@ -232,7 +257,7 @@ Value importing::walkExperts(const Walk &walk, const StackSpec &stack, const Exp
   Value results = multiply(2, active);
   Value sum = walk.emit([&](const Scope &scope) -> Value {
     return attn::CombineRowsOp::create(scope.builder, scope.at(e.each.down), read.getType(), results,
-                                       chosen.getWeights(), order.getIndices());
+                                       Router(scope, e).weights(chosen), order.getIndices());
   });
   if (e.latent)
     sum = walk.matmul(sum, {.part = e.latentUp, .out = stack.width, .in = width, .hasBias = e.hasLatentBias});

@@ -1,12 +1,15 @@
 //===- LayerBuilder.cpp - One layer of attention and feed-forward --------------===//
 #include "lib/Import/Parts/LayerBuilder.h"
+#include "lib/Import/Parts/Elements.h"
 #include "lib/Import/Parts/FeedForward.h"
 #include "lib/Import/Parts/LatentAttention.h"
 #include "lib/Import/Parts/PackedRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include <cmath>
 #include <map>
+#include <tuple>
 
 using namespace mlir;
 using namespace rapt;
@@ -122,8 +125,7 @@ private:
 class LayerWalk {
 public:
   LayerWalk(const Walk &walk, const StackSpec &spec, const LayerInputs &inputs = {}, bool hasOtherResidual = false)
-      : walk(walk), spec(spec), attention(spec.attention),
-        residual(hasOtherResidual ? *spec.otherResidual : spec.residual), inputs(inputs) {}
+      : LayerWalk(walk, spec, spec.attention, hasOtherResidual ? *spec.otherResidual : spec.residual, inputs) {}
 
   Value layer(Value x) {
     Value input; // of a feed-forward beside attention
@@ -144,7 +146,9 @@ public:
           if (kind != None)
             x = LayerWalk(layers, spec, inputs, kind == OtherResidual).addFeedForward(x, input);
         });
-    return x;
+    if (spec.ownInputs)
+      x = addOwnInput(walk, spec, x, inputs.own);
+    return scaledByNumber(x, residual.scaleOfLayer);
   }
 
   /// Keys and values of the cross attention, of the other sequence.
@@ -154,6 +158,10 @@ public:
   }
 
 private:
+  LayerWalk(const Walk &walk, const StackSpec &spec, const AttentionSpec &attention, const ResidualSpec &residual,
+            const LayerInputs &inputs)
+      : walk(walk), spec(spec), attention(attention), residual(residual), inputs(inputs) {}
+
   /// x plus what the mixer, and perhaps cross attention, make of it. `input` becomes that of a feed-forward beside
   /// them.
   Value addMixed(Mixer mixer, Value x, Value &input) {
@@ -174,7 +182,7 @@ private:
   SmallVector<std::pair<Value, std::string>, 2> mix(Mixer mixer, Value x) {
     switch (mixer) {
     case Mixer::Attention:
-      return {{ownAttention(x), attention.out}};
+      return {{anyAttention(x), attention.out}};
     case Mixer::StateSpace:
       return {{walkStateSpace(walk, spec, x, inputs.states), spec.stateSpace->out}};
     case Mixer::AttentionAndStateSpace:
@@ -200,11 +208,33 @@ private:
                   [&](const Walk &layers, unsigned hasExperts) {
                     part = hasExperts ? spec.experts->each.down : spec.feedForward.down;
                     LayerWalk own(layers, spec, inputs);
-                    y = hasExperts ? walkExperts(layers, spec, *spec.experts, input)
-                                   : own.weighted(own.scaled(walkFeedForward(layers, spec, spec.feedForward, input),
-                                                             residual.scaleOfFeedForward));
+                    y = hasExperts ? own.experts(x, input) : own.feedForward(input);
                   });
     return add(residual.isOfNorm ? input : x, y, part, residual.afterFeedForward, residual.ofFeedForwardSum);
+  }
+
+  /// The feed-forward of x, of the layer's width.
+  Value feedForward(Value x) {
+    Value y;
+    walk.forKinds([&](int64_t layer) { return unsigned(spec.innerOf(layer)); },
+                  [&](const Walk &layers, unsigned inner) {
+                    FeedForwardSpec own = spec.feedForward;
+                    own.inner = inner;
+                    y = LayerWalk(layers, spec, inputs)
+                            .scaled(walkFeedForward(layers, spec, own, x), residual.scaleOfFeedForward);
+                  });
+    return weighted(y);
+  }
+
+  /// What the experts give of the residual x, whose norm is `input`.
+  Value experts(Value x, Value input) {
+    const ExpertsSpec &e = *spec.experts;
+    if (!e.beside)
+      return walkExperts(walk, spec, e, input, input);
+    Value dense = norm(feedForward(input), e.beside->afterFeedForward);
+    Value routed = walk.norm(x, e.beside->routerNorm, e.beside->ofRouter, spec.width);
+    Value mixed = walkExperts(walk, spec, e, norm(x, e.beside->beforeExperts), routed);
+    return walk.add(dense, norm(mixed, e.beside->afterExperts), e.each.down);
   }
 
   Value norm(Value x, const std::string &part) { return walk.norm(x, part, spec.norm, spec.width); }
@@ -237,6 +267,21 @@ private:
     return walk.emit([&](const Scope &scope) {
       scaleColumns(scope, x, name);
       return x;
+    });
+  }
+
+  /// x times a weight that is one number.
+  Value scaledByNumber(Value x, const std::string &name) {
+    if (name.empty())
+      return x;
+    walk.declare([&](const ParameterScope &weights) { weights.add(name, {1}, Init::normWeight()); });
+    return walk.emit([&](const Scope &scope) {
+      Location loc = scope.at(name);
+      Value first = arith::ConstantIndexOp::create(scope.builder, loc, 0);
+      Value number = tensor::ExtractOp::create(scope.builder, loc, scope.weight(name), first);
+      return mapElements(scope, loc, {{x, {0, 1}}}, [&](const Scope &inner, ValueRange elements) -> Value {
+        return arith::MulFOp::create(inner.builder, loc, elements[0], number);
+      });
     });
   }
 
@@ -316,8 +361,11 @@ private:
                            .rows = RowsOf{{attention.heads, 2, attention.headDim}, Slice{1, which, which + 1}}});
   }
 
-  /// The norm of queries (0) or keys (1).
+  /// The norm of queries (0), keys (1) or values (2).
   Value normHeads(Value heads, size_t which, bool isFlat) {
+    if (which == 2 && attention.valueNorm && !isFlat)
+      return walk.emit(
+          [&](const Scope &scope) { return normalize(scope, heads, attention.parts[2], *attention.valueNorm); });
     if (which > 1 || !attention.norm || isFlat != (attention.norm->extent == QueryKeyNormSpec::All))
       return heads;
     const std::string &part = which == 0 ? attention.norm->query : attention.norm->key;
@@ -333,6 +381,14 @@ private:
       return attn::RopeOp::create(scope.builder, scope.at(part), heads, inputs.rotation[2 * *table],
                                   inputs.rotation[2 * *table + 1], attention.isInterleaved, /*heads=*/nullptr);
     });
+  }
+
+  /// Keys and values, of which one matmul may give both.
+  std::pair<Value, Value> keysAndValues(Value x, Value key, Value value) {
+    if (!attention.hasValuesOfKeys)
+      return {heads(x, 1, key), heads(x, 2, value)};
+    Value both = walk.splitHeads(project(x, 1), attention.parts[1], attention.kvHeads);
+    return {rotated(normHeads(both, 1, /*isFlat=*/false), attention.parts[1]), normHeads(both, 2, /*isFlat=*/false)};
   }
 
   /// Queries (0), keys (1) or values (2), [tokens, heads, channels]; `packed` is that of one matmul for all, or null.
@@ -374,6 +430,17 @@ private:
         walk.emit([&](const Scope &scope) { return mergeHeads(scope, scope.at(attention.location), values); }));
   }
 
+  /// Attention with the heads of the layer.
+  Value anyAttention(Value x) {
+    Value y;
+    walk.forKinds([&](int64_t layer) { return unsigned(spec.hasWholeAttention(layer)); },
+                  [&](const Walk &layers, unsigned isWhole) {
+                    const AttentionSpec &own = isWhole ? *spec.wholeAttention : spec.attention;
+                    y = LayerWalk(layers, spec, own, residual, inputs).ownAttention(x);
+                  });
+    return y;
+  }
+
   Value ownAttention(Value x) {
     if (attention.latent)
       return latentAttention(x);
@@ -384,8 +451,13 @@ private:
     walk.declareLast(norms, [&] {
       if (attention.packing == Packing::Rows)
         own = splitPacked(x);
-      for (size_t which = 0; which < 3; ++which)
-        own[which] = heads(x, which, own[which]);
+      own[0] = heads(x, 0, own[0]);
+      walk.forKinds([&](int64_t layer) { return unsigned(spec.hasOwnKeys(layer)); },
+                    [&](const Walk &layers, unsigned hasOwn) {
+                      if (hasOwn)
+                        std::tie(own[1], own[2]) =
+                            LayerWalk(layers, spec, attention, residual, inputs).keysAndValues(x, own[1], own[2]);
+                    });
     });
     if (!attention.sinks.empty())
       walk.declare(
@@ -476,7 +548,10 @@ SmallVector<Value> importing::buildRotation(const Scope &top, const AttentionSpe
 }
 
 std::vector<unsigned> importing::numberKinds(const StackSpec &spec) {
-  std::map<std::tuple<std::optional<int64_t>, std::optional<unsigned>, bool, bool, bool, Mixer>, unsigned> numbers;
+  std::map<std::tuple<std::optional<int64_t>, std::optional<unsigned>, bool, bool, bool, Mixer, std::optional<int64_t>,
+                      int64_t>,
+           unsigned>
+      numbers;
   std::vector<unsigned> kinds;
   for (int64_t layer = 0; layer < spec.layers; ++layer) {
     const bool isFirst = spec.residual.isFirstWithout && layer == 0;
@@ -487,7 +562,9 @@ std::vector<unsigned> importing::numberKinds(const StackSpec &spec) {
                     isFirst,
                     hasFeedForward,
                     hasFeedForward && spec.hasExperts(layer),
-                    mixer};
+                    mixer,
+                    spec.hasOwnKeys(layer) ? std::nullopt : std::optional(spec.keysOfLayer(layer)),
+                    spec.innerOf(layer)};
     kinds.push_back(numbers.try_emplace(kind, numbers.size()).first->second);
   }
   return kinds;

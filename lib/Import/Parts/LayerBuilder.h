@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Parts/Mixers.h"
+#include "lib/Import/Parts/OwnInputs.h"
 #include "lib/Import/Parts/StackSpec.h"
 #include "lib/Import/Parts/Walk.h"
 
@@ -13,7 +14,8 @@ struct Attended {
   attn::AttentionOp op;
 };
 
-/// Emits the attention of queries, keys and values, each [tokens, heads, channels]; `window` is that of the layer.
+/// Emits the attention of queries, keys and values, each [tokens, heads, channels]; `window` is that of the layer. Keys
+/// and values of a layer that reads those of another one are null.
 using Attend =
     llvm::function_ref<Attended(const Scope &scope, mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue,
                                 mlir::Value scale, std::optional<int64_t> window)>;
@@ -33,6 +35,7 @@ struct LayerInputs {
   AttendSource attendSource = {};   ///< where the layer has cross attention
   AttendLatents attendLatents = {}; ///< in place of `attend` where it has latents
   MixerStates *states = nullptr;    ///< of layers whose mixers are not attention
+  OwnInputs own = {};               ///< where layers have inputs of their own
 };
 
 /// One layer: x [tokens, width] to that after it.

@@ -1,5 +1,6 @@
 //===- Mixers.cpp - Recurrences and convolutions in the place of attention -----===//
 #include "lib/Import/Parts/Mixers.h"
+#include "lib/Import/Parts/Elements.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -16,38 +17,6 @@ using huggingface::Init;
 namespace {
 
 RankedTensorType typeOf(Value x) { return cast<RankedTensorType>(x.getType()); }
-
-/// A tensor and those of the loops' dims that are its own.
-struct Operand {
-  Value tensor;
-  SmallVector<unsigned, 3> dims;
-};
-
-/// f(elements) at each point of the first operand, which has all dims.
-Value mapElements(const Scope &scope, Location loc, ArrayRef<Operand> operands,
-                  llvm::function_ref<Value(const Scope &inner, ValueRange elements)> f) {
-  OpBuilder &b = scope.builder;
-  RankedTensorType type = typeOf(operands[0].tensor);
-  Value tokens = tensor::DimOp::create(b, loc, operands[0].tensor, 0);
-  Value empty = tensor::EmptyOp::create(b, loc, type, tokens);
-  SmallVector<AffineMap> maps;
-  SmallVector<Value> inputs;
-  for (const Operand &operand : operands) {
-    SmallVector<AffineExpr> dims;
-    for (unsigned dim : operand.dims)
-      dims.push_back(b.getAffineDimExpr(dim));
-    maps.push_back(AffineMap::get(unsigned(type.getRank()), 0, dims, b.getContext()));
-    inputs.push_back(operand.tensor);
-  }
-  maps.push_back(b.getMultiDimIdentityMap(unsigned(type.getRank())));
-  const SmallVector<utils::IteratorType> loops(size_t(type.getRank()), utils::IteratorType::parallel);
-  return linalg::GenericOp::create(b, loc, type, inputs, empty, maps, loops,
-                                   [&](OpBuilder &inner, Location at, ValueRange elements) {
-                                     Value result = f(Scope{inner, scope.parameters}, elements.drop_back());
-                                     linalg::YieldOp::create(inner, at, result);
-                                   })
-      .getResult(0);
-}
 
 /// Makes f(x, w...) of each element x of a matmul's result, in the matmul itself, with the numbers w that the vectors
 /// [columns] have for its column. `vectors` makes them ahead of the matmul.

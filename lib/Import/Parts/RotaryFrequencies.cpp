@@ -246,6 +246,14 @@ void importing::requireFinite(ConfigReader &config, std::span<const float> frequ
 
 RotaryFrequencies importing::plainRotary(double theta, int64_t channels) { return {plainFrequencies(theta, channels)}; }
 
+RotaryFrequencies importing::proportionalRotary(double theta, int64_t channels, double share, double factor) {
+  RotaryFrequencies rotary = plainRotary(theta, channels);
+  const auto rotated = size_t(double(channels) * share) / 2;
+  for (size_t i = 0; i < rotary.values.size(); ++i)
+    rotary.values[i] = i < rotated ? rotary.values[i] / float(factor) : 0;
+  return rotary;
+}
+
 RotaryFrequencies importing::readRotaryFrequencies(ConfigReader &config, int64_t channels, RotaryPositions positions,
                                                    const RotaryKeys &keys) {
   const double theta = config.getPositive(keys.theta, mostTheta, keys.defaultTheta);

@@ -46,6 +46,9 @@ struct RotaryKeys {
 /// theta^(-2i / channels) for each pair i of the rotated channels.
 RotaryFrequencies plainRotary(double theta, int64_t channels);
 
+/// theta^(-2i / channels) / factor for the first pairs of the whole head, `share` of them, and 0 for the others.
+RotaryFrequencies proportionalRotary(double theta, int64_t channels, double share, double factor);
+
 /// Records an error that begins with `what`, keys and their values, where a frequency is not finite.
 void requireFinite(huggingface::ConfigReader &config, std::span<const float> frequencies, const std::string &what);
 

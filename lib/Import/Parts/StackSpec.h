@@ -84,8 +84,10 @@ struct AttentionSpec {
   std::optional<QueryGrowth> growth;
   double clip = 0; ///< queries, keys and values are within [-clip, clip], behind norms; 0: any
   std::optional<QueryKeyNormSpec> norm;
-  std::vector<float> slopes;        ///< of ALiBi, one for each query head; empty: none
-  std::optional<LatentSpec> latent; ///< in place of parts and norm; `headDim` is the queries', kvHeads 1
+  std::optional<NormSpec> valueNorm; ///< of each head, without a weight
+  bool hasValuesOfKeys = false;      ///< values are what the keys' matmul gives, without its norm and rotation
+  std::vector<float> slopes;         ///< of ALiBi, one for each query head; empty: none
+  std::optional<LatentSpec> latent;  ///< in place of parts and norm; `headDim` is the queries', kvHeads 1
 
   /// Tables of rotary embedding, and which of them each layer uses, the first one where that list is empty. A layer of
   /// none does not rotate.
@@ -152,6 +154,7 @@ struct ExpertsSpec {
   Stacking stacking = Stacking::None;
   std::string router = "mlp.gate";
   bool hasRouterBias = false;
+  double routerScale = 1; ///< times the logits
   attn::RoutingKind scores = attn::RoutingKind::softmax;
   bool isNormalized = false; ///< the weights of a token add up to 1
   double floor = 0;          ///< is added to their sum then; 0: what the dialect adds
@@ -161,14 +164,34 @@ struct ExpertsSpec {
     int64_t number, kept, by;
   };
   std::optional<Groups> groups;
+  std::string scaleOfEach;               ///< the tensor [experts] times what an expert gives; empty: none
   std::string choiceBias;                ///< the tensor [experts] that decides together with the scores; empty: none
   std::optional<FeedForwardSpec> shared; ///< shared experts, applied to every token
   std::string sharedGate;                ///< the part whose sigmoid, one number, is times what it gives; empty: none
   std::vector<bool> ofLayer;             ///< the layers that have experts; empty: all
+  /// The layer's feed-forward, beside experts that read the residual by norms of their own (Gemma 4). What each gives
+  /// has a norm, too.
+  struct Beside {
+    std::string routerNorm;
+    NormSpec ofRouter;
+    std::string beforeExperts, afterExperts, afterFeedForward;
+  };
+  std::optional<Beside> beside;
   /// Columns that experts read and give, between a projection to them and one back; 0: those of the layers.
   int64_t latent = 0;
   std::string latentDown, latentUp;
   bool hasLatentBias = false;
+};
+
+/// Inputs that each layer has of its own: the token's row of a table, plus what a projection makes of the first layer's
+/// input. A gated one is added behind the feed-forward (Gemma 3n).
+struct OwnInputsSpec {
+  int64_t columns = 0, words = 0; ///< of a layer's input; rows of the table, which has the columns of all layers
+  double tableScale = 1;
+  std::string table = "embed_tokens_per_layer", projection = "per_layer_model_projection",
+              projectionNorm = "per_layer_projection_norm";
+  /// Parts of a layer.
+  std::string gate = "per_layer_input_gate", up = "per_layer_projection", norm = "post_per_layer_input_norm";
 };
 
 /// How a layer adds attention and feed-forward to its input. A norm without a name is none.
@@ -186,6 +209,7 @@ struct ResidualSpec {
   std::string scaleOfAttention, scaleOfFeedForward; ///< weights [width] times what a part gives; empty: none
   bool isFirstWithout = false;                      ///< the first layer has no norm before its attention
   bool isOfNorm = false;                            ///< post-norm residual: the branch is added to the normalized input
+  std::string scaleOfLayer;                         ///< a number [1] times what the layer gives; empty: none
 };
 
 /// Attention to another sequence, between a layer's own attention and its feed-forward. Heads, channels and scale are
@@ -220,12 +244,15 @@ struct DisentangledSpec {
   int64_t span() const { return buckets ? buckets : maxDistance; }
 };
 
-/// Layers of one kind, or of a few: they may differ in windows, rotation, experts and in what mixes tokens. The
+/// Layers of one kind, or of a few: they may differ in windows, rotation, heads, experts and in what mixes tokens. The
 /// defaults are those of most decoders.
 struct StackSpec {
   int64_t width = 0, layers = 0;
   NormSpec norm;
   AttentionSpec attention;
+  std::optional<AttentionSpec> wholeAttention; ///< of layers without a window, where these have other heads
+  /// For each layer the one whose keys and values it reads, itself or one ahead of it; empty: each its own.
+  std::vector<int64_t> keysOf;
   std::optional<StateSpaceSpec> stateSpace;
   std::optional<DeltaRuleSpec> delta;
   std::optional<GatedConvolutionSpec> convolution;
@@ -233,13 +260,19 @@ struct StackSpec {
   std::optional<CrossAttentionSpec> cross;
   FeedForwardSpec feedForward;
   std::vector<bool> hasNoFeedForward; ///< of each layer; empty: all have one, or experts
+  std::vector<int64_t> innerOfLayer;  ///< in place of the feed-forward's; empty: all have the same
   std::optional<ExpertsSpec> experts;
+  std::optional<OwnInputsSpec> ownInputs;
   ResidualSpec residual;
   std::optional<ResidualSpec> otherResidual; ///< of layers without attention; empty: that of all
   bool isConv1D = false;                     ///< weights of layers are [in, out]
   std::string layer = "layers.{layer}.";
   int64_t firstLayer = 0; ///< the number in the name of the first one; unless it is 0, all layers are of one kind
 
+  bool hasWholeAttention(int64_t layer) const { return wholeAttention && !attention.windowOf(layer); }
+  int64_t keysOfLayer(int64_t layer) const { return keysOf.empty() ? layer : keysOf[layer]; }
+  bool hasOwnKeys(int64_t layer) const { return keysOfLayer(layer) == layer; }
+  int64_t innerOf(int64_t layer) const { return innerOfLayer.empty() ? feedForward.inner : innerOfLayer[layer]; }
   Mixer mixerOf(int64_t layer) const { return mixers.empty() ? Mixer::Attention : mixers[layer]; }
   bool hasOtherResidual(int64_t layer) const { return otherResidual && !attends(mixerOf(layer)); }
   bool hasFeedForward(int64_t layer) const { return hasNoFeedForward.empty() || !hasNoFeedForward[layer]; }

@@ -3,6 +3,7 @@
 #include "lib/Import/Module/LayerStack.h"
 #include "lib/Import/Module/TextModule.h"
 #include "lib/Import/Parts/LayerBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include <bit>
 #include <cmath>
 
@@ -39,7 +40,7 @@ StatefulLayers statefulLayersOf(const DecoderSpec &spec, bool hasTwoCaches) {
   for (int64_t layer = 0; layer < spec.layers; ++layer) {
     const Mixer mixer = spec.mixerOf(layer);
     const int64_t number = spec.firstLayer + layer;
-    if (attends(mixer))
+    if (attends(mixer) && spec.hasOwnKeys(layer))
       lists.caches[hasTwoCaches && spec.attention.windowOf(layer) ? 1 : 0].push_back(number);
     if (recurs(mixer))
       lists.matrices.push_back(number);
@@ -85,7 +86,13 @@ public:
         return;
       inCache = *scope.layer;
       which = caches > 1 && spec.attention.windowOf(inCache.example) ? 1 : 0;
-      inCache.number = inCache.placeAmong(lists.caches[which]);
+      const LayerNumbers &list = lists.caches[which];
+      if (spec.hasOwnKeys(inCache.example))
+        inCache.number = inCache.placeAmong(list);
+      else
+        inCache.number =
+            arith::ConstantIndexOp::create(scope.builder, scope.at(spec.attention.location),
+                                           llvm::find(list, spec.keysOfLayer(inCache.example)) - list.begin());
     });
     if (which == 1)
       rows.table = windowTable;
@@ -105,6 +112,8 @@ public:
                              std::optional<int64_t> window) {
       return keep(latentAttention(ofCache(scope), loc, heads, scale, next[1 + which], rows, window));
     };
+    const bool hasOwn = spec.ownInputs.has_value();
+    OwnInputs own{.columns = take(hasOwn), .rows = take(hasOwn)};
     const bool hasStates = hasMatrices || hasInputs;
     MixerStates states{.rowBegin = rows.rowBegin,
                        .from = take(hasStates),
@@ -113,8 +122,9 @@ public:
                        .inputs = hasInputs ? next.back() : Value(),
                        .matrixLayers = lists.matrices,
                        .inputLayers = lists.inputs};
-    next[0] = walkLayer(layer, spec, state[0],
-                        {.rotation = shared, .attend = attend, .attendLatents = attendLatents, .states = &states});
+    next[0] = walkLayer(
+        layer, spec, state[0],
+        {.rotation = shared, .attend = attend, .attendLatents = attendLatents, .states = &states, .own = own});
     if (hasMatrices)
       next[1 + caches] = states.matrices;
     if (hasInputs)
@@ -145,19 +155,22 @@ Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const Deco
   const TextTokens tokens{inputs.tokens, rows.rowBegin, rows.past};
   Value positions = walkPositions(walk, spec, tokens), x = walkWords(walk, spec, inputs.tokens);
   walk.emit([&](const Scope &top) { x = map ? map(top, x) : x; });
+  x = walkEmbedding(walk, spec, x, positions, tokens);
+  OwnInputs own = spec.ownInputs ? walkOwnInputs(walk, spec, inputs.tokens, x) : OwnInputs();
   const BlockWalk block(spec, inputs);
   WalkedLayers layers{.loop = {.stack = {.layers = spec.layers, .first = spec.firstLayer},
                                .kinds = numberKinds(spec),
                                .among = block.places()},
                       .path = spec.layer,
-                      .state = {walkEmbedding(walk, spec, x, positions, tokens)},
+                      .state = {x},
                       .shared = {rows.rowBegin},
                       .adapters = inputs.adapters};
   llvm::append_range(layers.state, inputs.caches);
   for (Value states : {inputs.matrices, inputs.lastInputs})
     if (states)
       layers.state.push_back(states);
-  for (Value shared : {rows.past, rows.table, inputs.windowTable, inputs.stateSlot, inputs.stateTarget})
+  for (Value shared :
+       {rows.past, rows.table, inputs.windowTable, own.columns, own.rows, inputs.stateSlot, inputs.stateTarget})
     if (shared)
       layers.shared.push_back(shared);
   layers.further = walk.emit([&](const Scope &top) {
@@ -208,14 +221,24 @@ StateLayers importing::stateLayersOf(const DecoderSpec &spec) {
   return states;
 }
 
-WindowedLayers importing::windowedLayersOf(const DecoderSpec &spec, int64_t positions) {
+static WindowedLayers windowedLayersOf(const DecoderSpec &spec, int64_t positions) {
   WindowedLayers windowed;
-  for (const std::optional<int64_t> &window : spec.attention.windows)
-    if (window) {
-      ++windowed.count;
+  for (int64_t layer = 0; layer < spec.layers; ++layer)
+    if (std::optional<int64_t> window = spec.attention.windowOf(layer)) {
+      windowed.count += spec.hasOwnKeys(layer) ? 1 : 0;
       windowed.window = std::max(windowed.window, *window);
     }
-  return windowed.window < positions ? windowed : WindowedLayers(); // a window of all positions forgets nothing
+  // A window of all positions forgets nothing, but may be of layers with other heads.
+  return windowed.window < positions || spec.wholeAttention ? windowed : WindowedLayers();
+}
+
+CachesOfLayers importing::cachesOf(const DecoderSpec &spec, int64_t positions) {
+  auto headsOf = [](const AttentionSpec &attention) {
+    return CachedHeads{attention.kvHeads, attention.cacheChannels()};
+  };
+  return {.whole = headsOf(spec.wholeAttention ? *spec.wholeAttention : spec.attention),
+          .windowed = headsOf(spec.attention),
+          .windows = windowedLayersOf(spec, positions)};
 }
 
 ModelFacts importing::decoderFacts(const DecoderSpec &spec, const huggingface::ModelDescription &model,
@@ -253,6 +276,8 @@ static Expected<bool> readsWholeTexts(huggingface::ModelDescription &model, Deco
 static std::string unsupportedPart(const DecoderSpec &spec) {
   if (spec.attention.latent)
     return "latent attention";
+  if (spec.wholeAttention || !spec.keysOf.empty() || spec.ownInputs)
+    return "layers that differ in their heads, share keys or have inputs of their own";
   if (!spec.mixers.empty())
     return "layers that keep states in place of keys and values";
   if (!spec.embedding.projection.empty())
@@ -315,8 +340,7 @@ ImportedModule importing::importDecoder(MLIRContext &context, huggingface::Model
   RAPT_ASSIGN_OR_RETURN(ParameterSet parameters,
                         findWeights(model, prefix, ignored, [&](const Walk &walk) { (void)walkDecoder(walk, spec); }));
   ModelFacts facts = decoderFacts(spec, model, positions, endTokens);
-  DecoderModule decoder(context, facts, spec.attention.cacheChannels(), model, parameters, options,
-                        windowedLayersOf(spec, positions),
+  DecoderModule decoder(context, facts, cachesOf(spec, positions), model, parameters, options,
                         {.longestShortText = longestShortText(spec), .states = stateLayersOf(spec)});
   RAPT_RETURN_IF_ERROR(buildDecoderStep(decoder, spec));
   return decoder.take();

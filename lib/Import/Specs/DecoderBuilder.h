@@ -37,7 +37,7 @@ ImportedModule importDecoder(mlir::MLIRContext &context, huggingface::ModelDescr
 
 class DecoderModule;
 struct StateLayers;
-struct WindowedLayers;
+struct CachesOfLayers;
 
 /// Replaces embeddings of tokens, [tokens, width].
 using MapEmbeddings = llvm::function_ref<mlir::Value(const Scope &top, mlir::Value embeddings)>;
@@ -66,7 +66,7 @@ Expected<llvm::SmallVector<mlir::Value>> walkDecoder(const Walk &walk, const Dec
 Status buildDecoderStep(DecoderModule &decoder, const DecoderSpec &spec, MapEmbeddings map = {});
 
 /// Those of a decoder whose sequences have so many positions.
-WindowedLayers windowedLayersOf(const DecoderSpec &spec, int64_t positions);
+CachesOfLayers cachesOf(const DecoderSpec &spec, int64_t positions);
 
 /// The layers whose sequences keep states, and what they keep.
 StateLayers stateLayersOf(const DecoderSpec &spec);

@@ -2,6 +2,7 @@
 #include "lib/Import/Specs/DecoderConfig.h"
 #include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Parts/Blocks.h"
+#include "lib/Support/Float16.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <algorithm>
@@ -146,6 +147,22 @@ void importing::setPlainFeedForward(DecoderSpec &spec, const std::string &up, co
 
 double importing::readClip(ConfigReader &config, const char *key) {
   return config.getRaw(key) ? config.getPositive(key, 1e30) : 0;
+}
+
+double importing::readSoftCap(ConfigReader &config, const char *key, double fallback) {
+  return config.names(key) ? config.getFloat(key, 0, 1e6, 0) : fallback;
+}
+
+float importing::roundedToWeights(const DecoderSource &source, double factor) {
+  switch (source.options.storage.value_or(source.model.dtype())) {
+  case artifact::DType::F32:
+    return float(factor);
+  case artifact::DType::BF16:
+    return bf16ToF32(f32ToBf16(float(factor)));
+  case artifact::DType::F16:
+    return f16ToF32(f32ToF16(float(factor)));
+  }
+  llvm_unreachable("every type is handled");
 }
 
 void importing::readRotary(const DecoderSource &source, DecoderSpec &spec, const RotaryKeys &keys) {

@@ -50,6 +50,12 @@ void setPlainFeedForward(DecoderSpec &spec, const std::string &up, const std::st
 /// The bound of queries, keys and values; null is none.
 double readClip(huggingface::ConfigReader &config, const char *key);
 
+/// c of c * tanh(x / c); 0, and null, are none.
+double readSoftCap(huggingface::ConfigReader &config, const char *key, double fallback);
+
+/// A factor of embeddings, which has the type of the weights.
+float roundedToWeights(const DecoderSource &source, double factor);
+
 /// Adds the table of rotary embedding that the config describes.
 void readRotary(const DecoderSource &source, DecoderSpec &spec, const RotaryKeys &keys = {});
 

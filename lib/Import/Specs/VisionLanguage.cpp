@@ -111,8 +111,7 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
                                      {"height", spec.image.patch, most.height},
                                      {"width", spec.image.patch, most.width}},
                             .states = stateLayersOf(text)};
-  DecoderModule decoder(context, facts, text.attention.cacheChannels(), model, parameters, options,
-                        windowedLayersOf(text, positions), extra);
+  DecoderModule decoder(context, facts, cachesOf(text, positions), model, parameters, options, extra);
   auto replace = [&](const Scope &top, Value embeddings) {
     return replaceRows(top, embeddings, decoder.argument(EntryRole::Embeddings),
                        decoder.argument(EntryRole::EmbeddingOf));

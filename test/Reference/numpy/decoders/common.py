@@ -191,6 +191,8 @@ def make(family, directory, case, seed=0, dtype="F32"):
     config.setdefault("eos_token_id", config["vocab_size"] - 1)
     config["torch_dtype"] = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}[dtype]
     tensors = draw(family.shapes(config), seed, getattr(family, "AROUND_ONE", ()))
+    for name in tensors:
+        tensors[name] *= F32(next((factor for end, factor in getattr(family, "FACTORS", {}).items() if name.endswith(end)), 1))
     kinds = {name: "F32" for name in tensors if name.endswith(getattr(family, "F32", ()))}
     tensorfiles.writeModel(directory, config, tensors, dtype, kinds=kinds)
     return config

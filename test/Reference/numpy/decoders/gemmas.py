@@ -13,14 +13,15 @@ class Gemma(Llama):
         one = 1 if self.has("gains around one") else 0
         return rms_norm(x, self.weight(name + ".weight") + one, self.get("rms_norm_eps", 1e-6))
 
-    def embed(self, ids):
-        scale = float(F32(self.config["hidden_size"] ** 0.5))
+    def rounded(self, scale):
+        """A factor of embeddings has the type of the weights."""
         kind = self.config["torch_dtype"]
-        if kind == "bfloat16":  # the factor has the type of the weights
-            scale = float(tensorfiles.bf16Values(tensorfiles.bf16Bits(numpy.array([scale], F32)))[0])
-        elif kind == "float16":
-            scale = float(numpy.float16(scale))
-        return super().embed(ids) * (scale if self.has("embedding") else 1)
+        if kind == "bfloat16":
+            return float(tensorfiles.bf16Values(tensorfiles.bf16Bits(numpy.array([scale], F32)))[0])
+        return float(numpy.float16(scale) if kind == "float16" else F32(scale))
+
+    def embed(self, ids):
+        return super().embed(ids) * (self.rounded(self.config["hidden_size"] ** 0.5) if self.has("embedding") else 1)
 
     def mlp(self, x, layer):
         at = f"model.layers.{layer}.mlp."
