@@ -6,6 +6,7 @@ code must give the same bits with 1, 2 and 7 threads. Compiled models also conti
 and must give numpy's tokens.
 """
 
+import copy
 import ctypes
 import os
 import sys
@@ -125,9 +126,8 @@ def check_long_texts(library, model, options):
 
 def with_rounded(reference):
     """The model whose matmuls round what they read to bf16, as dot products of pairs do."""
-    other = type(reference)(reference.config, reference.tensors)
-    other.stored, dense = reference.stored, other.dense
-    other.dense = lambda x, name: dense(cachetypes.ROUNDING["bf16"](x), name)
+    other = copy.copy(reference)
+    other.dense = lambda x, name: reference.dense(cachetypes.ROUNDING["bf16"](x), name)
     return other
 
 
