@@ -37,7 +37,7 @@ CASES["phi3-f16"] = ("phi3", "plain", "F16")
 # Each token of these chooses experts, perhaps others where a matmul rounds what it reads to bf16: their weights in bf16 are compiled for a CPU without such matmuls.
 CHOOSE = ("granitemoehybrid", "kimi_linear", "lfm2_moe", "nemotron_h", "qwen3_5_moe_text", "qwen3_next")
 # Random models of these are compiled every day by sliding_windows.py and chosen_adapters.py.
-COMPILED_ELSEWHERE = ("gemma3_text", "qwen3", "phi3", "gpt_neox", "mamba2", "qwen3_5_text")
+COMPILED_ELSEWHERE = ("gemma3_text", "qwen3", "phi3", "gpt_neox")
 # Names that families had before are the family's readers with other keys: one case of each.
 OLD_NAMES = {"RefinedWeb": "RefinedWeb", "RefinedWebModel": "RefinedWebModel-alibi", "mixformer-sequential": "mixformer-sequential-padded"}
 # Every second family in f32, whose decoding is compared as well, and the others in bf16.
