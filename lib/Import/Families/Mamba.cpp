@@ -26,7 +26,8 @@ static std::optional<double> numberOf(const json::Value &value) {
   return value.asNumber();
 }
 
-void importing::readStepLimits(ConfigReader &config, StateSpaceSpec &spec) {
+/// Reads time_step_limit, the bounds of steps.
+static void readStepLimits(ConfigReader &config, StateSpaceSpec &spec) {
   const json::Value *limits = config.getRaw("time_step_limit");
   if (!limits)
     return;

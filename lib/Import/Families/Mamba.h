@@ -23,7 +23,4 @@ StateSpaceSpec readHybridStateSpace(huggingface::ConfigReader &config, const Dec
 /// The names of bamba's feed-forward and norms, which falcon_h1 shares.
 void setBambaNames(DecoderSpec &spec);
 
-/// Reads time_step_limit, the bounds of steps.
-void readStepLimits(huggingface::ConfigReader &config, StateSpaceSpec &spec);
-
 } // namespace rapt::importing

@@ -2,7 +2,6 @@
 #include "lib/Import/Parts/Mixers.h"
 #include "lib/Import/Parts/Elements.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include <cmath>

@@ -15,7 +15,7 @@ struct TextFamily {
   const DecoderFamily &family;
 };
 
-/// Reads the text part of a model that is compiled without its other parts, of which a warning tells.
+/// Reads the text part of a model that is compiled without its other parts, and warns that they are left out.
 DecoderSpec readTextPart(const DecoderSource &source, std::span<const TextFamily> families);
 
 /// Reads the end of the text part of a model with images, and gives it the names of its tensors.
