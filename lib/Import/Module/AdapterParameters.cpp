@@ -84,7 +84,7 @@ void ParameterSet::addAdaptersOf(size_t index, huggingface::ModelDescription &mo
         own.transforms = withRowsOf(rank, source)->transforms;
       for (const Run &run : weight.runs)
         for (int64_t at = run.first; at < run.first + run.count; ++at) {
-          const int64_t layer = weight.stack->numbers.empty() ? at : weight.stack->numbers[at];
+          const int64_t layer = numberInRun(weight, at);
           huggingface::AdapterTensor tensor{{run.dtype, stored}, nullptr, isFirst};
           if (i)
             if (auto changed = adapters[i - 1].changes.find(artifact::sourceName(source, layer));

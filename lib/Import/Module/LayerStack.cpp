@@ -62,11 +62,9 @@ struct KindOfLayer {
 /// The lists of layers among which layers have a place of their own, each once.
 std::vector<LayerNumbers> listsOf(const ParameterSet &parameters, const LayerStack &stack) {
   std::vector<LayerNumbers> lists = parameters.scattered(stack.stack);
-  for (const LayerNumbers &list : stack.among) {
-    const bool isNumber = list.front() == 0 && list.back() + 1 == int64_t(list.size());
-    if (!isNumber && !llvm::is_contained(lists, list))
+  for (const LayerNumbers &list : stack.among)
+    if (!areFromZero(list) && !llvm::is_contained(lists, list))
       lists.push_back(list);
-  }
   return lists;
 }
 

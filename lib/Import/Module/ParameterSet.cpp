@@ -29,10 +29,13 @@ Stack Stack::those(llvm::function_ref<bool(int64_t layer)> has) const {
   return some;
 }
 
+bool importing::areFromZero(const LayerNumbers &layers) {
+  return layers.front() == 0 && layers.back() + 1 == int64_t(layers.size());
+}
+
 Value LayerRef::placeAmong(const LayerNumbers &layers) const {
   const auto *found = llvm::find_if(places, [&](const LayerPlace &place) { return place.among == layers; });
-  assert((found != places.end() || (layers.front() == 0 && layers.back() + 1 == int64_t(layers.size()))) &&
-         "the stack's loop gives the layer no such place");
+  assert((found != places.end() || areFromZero(layers)) && "the stack's loop gives the layer no such place");
   return found == places.end() ? number : found->place;
 }
 
@@ -196,7 +199,7 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::ve
     const bool isOne = llvm::count_if(weights, [&](const Weight &other) { return other.symbol == weight.symbol; }) == 1;
     if (weight.runs.size() > 1 || !isOne)
       for (Run &run : weight.runs)
-        run.symbol += "." + std::to_string(isListed ? numberOf(weight, run.first) : run.first);
+        run.symbol += "." + std::to_string(numberInRun(weight, run.first));
   }
   return {};
 }

@@ -20,6 +20,9 @@ inline constexpr llvm::StringLiteral layerPlaceholder = "{layer}";
 /// Numbers of some layers of a stack, ascending.
 using LayerNumbers = std::vector<int64_t>;
 
+/// Whether they are all layers from 0 on, so that a layer's place among them is its number.
+bool areFromZero(const LayerNumbers &layers);
+
 /// The place of a layer among some layers of its stack, as a value.
 struct LayerPlace {
   LayerNumbers among;
@@ -150,6 +153,10 @@ private:
   static int64_t layersOf(const Weight &weight) { return weight.stack ? weight.stack->layers : 1; }
   static int64_t numberOf(const Weight &weight, int64_t place) {
     return weight.stack ? weight.stack->number(place) : 0;
+  }
+  /// The number of a layer by what a run counts: numbers, or places where the stack lists numbers.
+  static int64_t numberInRun(const Weight &weight, int64_t counted) {
+    return weight.stack && !weight.stack->numbers.empty() ? weight.stack->numbers[counted] : counted;
   }
   /// The index of the run that has a layer of the weight's stack.
   static size_t runOf(const Weight &weight, int64_t layer);

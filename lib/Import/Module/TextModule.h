@@ -92,13 +92,11 @@ public:
   ModelModule &getModule() { return module; }
   /// The cache, and that of layers with a window where they have their own; none where no layer has keys and values.
   llvm::SmallVector<mlir::Value> caches() const { return present({EntryRole::Cache, EntryRole::WindowCache}); }
-  /// `state`, then `conv_state`: those that the step has.
-  llvm::SmallVector<mlir::Value> states() const { return present({EntryRole::State, EntryRole::ConvState}); }
   Rows rows() const { return entries.rows(); }
   mlir::Value argument(EntryRole role) const { return entries.argument(role); }
   std::optional<AdapterRows> adapters() const { return entries.adapters(); }
 
-  /// Ends it with the new values of `caches()` and `states()`.
+  /// Ends it with the new values of `caches()`, and of `state` and `conv_state`, those that it has.
   void endStep(mlir::ValueRange caches, mlir::Value logits, mlir::ValueRange states = {});
   mlir::OwningOpRef<mlir::ModuleOp> take() { return module.take(); }
 

@@ -266,14 +266,14 @@ Value importing::poolRows(const Scope &scope, Location loc, attn::PoolingKind ki
   return attn::PoolRowsOp::create(scope.builder, loc, type, kind, x, rowBegin, skip);
 }
 
-Value importing::unitLength(const Scope &scope, Location loc, Value x) {
+Value importing::unitLength(const Scope &scope, Location loc, Value x, double epsilon) {
   // x / |x| is an RMS norm whose gains undo the mean.
-  const int64_t width = cast<RankedTensorType>(x.getType()).getDimSize(1);
+  const int64_t width = cast<RankedTensorType>(x.getType()).getShape().back();
   OpBuilder &builder = scope.builder;
   const float gain = static_cast<float>(1 / std::sqrt(double(width)));
   auto type = RankedTensorType::get({width}, builder.getF32Type());
   Value gains = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, gain));
-  return attn::RMSNormOp::create(builder, loc, x, gains, builder.getF64FloatAttr(1e-24 / double(width)),
+  return attn::RMSNormOp::create(builder, loc, x, gains, builder.getF64FloatAttr(epsilon / double(width)),
                                  /*columns=*/nullptr);
 }
 

@@ -112,8 +112,9 @@ mlir::Value poolRows(const Scope &scope, mlir::Location loc, attn::PoolingKind k
 /// Keeps the keys up to the query's position, the last `window` of them where there is one.
 void keepCausal(attn::AttentionOp attention, std::optional<int64_t> window = std::nullopt);
 
-/// Rows of x [rows, columns] divided by their length, of at least 1e-12, as PyTorch's normalize does.
-mlir::Value unitLength(const Scope &scope, mlir::Location loc, mlir::Value x);
+/// Vectors of x's last dim divided by the root of the sum of their squares and `epsilon`; by default by their length,
+/// of at least 1e-12, as PyTorch's normalize does.
+mlir::Value unitLength(const Scope &scope, mlir::Location loc, mlir::Value x, double epsilon = 1e-24);
 
 /// Results of grouped heads as [tokens, heads, channels]; others as they are.
 mlir::Value flatHeads(const Scope &scope, mlir::Location loc, mlir::Value x);

@@ -333,16 +333,6 @@ Value decaysOf(const Scope &scope, const DeltaRuleSpec &d, Value x) {
                      [&](const Scope &inside, ValueRange e) { return decayed(inside, loc, e[1], e[0]); });
 }
 
-/// Heads divided by the root of the sum of squares plus 1e-6: an RMS norm whose weights undo the mean.
-Value ofLengthOne(const Scope &scope, Location loc, Value heads) {
-  const int64_t channels = typeOf(heads).getDimSize(2);
-  auto type = RankedTensorType::get({channels}, scope.builder.getF32Type());
-  Value weights = arith::ConstantOp::create(scope.builder, loc,
-                                            DenseElementsAttr::get(type, float(1 / std::sqrt(double(channels)))));
-  return attn::RMSNormOp::create(scope.builder, loc, heads, weights,
-                                 scope.builder.getF64FloatAttr(1e-6 / double(channels)), /*columns=*/nullptr);
-}
-
 } // namespace
 
 Value importing::walkDeltaRule(const Walk &walk, const StackSpec &stack, Value x, MixerStates *states) {
@@ -364,8 +354,8 @@ Value importing::walkDeltaRule(const Walk &walk, const StackSpec &stack, Value x
     Value query = headsOf(scope, loc, p.mixed, 0, d.keyHeads, d.keyDim),
           key = headsOf(scope, loc, p.mixed, d.keyColumns(), d.keyHeads, d.keyDim);
     return mix(scope, scope.at(d.mixed),
-               {.query = ofLengthOne(scope, loc, query),
-                .key = ofLengthOne(scope, loc, key),
+               {.query = unitLength(scope, loc, query, /*epsilon=*/1e-6),
+                .key = unitLength(scope, loc, key, /*epsilon=*/1e-6),
                 .value = headsOf(scope, loc, p.mixed, 2 * d.keyColumns(), d.valueHeads, d.valueDim),
                 .decay = decay,
                 .beta = beta,
