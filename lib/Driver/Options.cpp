@@ -313,6 +313,9 @@ constexpr ToolOption<Options> table[] = {
     {{"###", "", nullptr, "print what would be run, run nothing", true}, setFlag<&Options::showCommands>},
     {{"batch", "", nullptr, "run the command lines of the standard input; a line of JSON answers each"},
      setFlag<&Options::batch>},
+    {{"batch-in-process", "", nullptr, "for tests: the same without a child for each, so that a crash ends the batch",
+      true},
+     setFlag<&Options::batchInProcess>},
     {{"list-families", "", nullptr, "print the model families that can be compiled"}, setFlag<&Options::listFamilies>},
     {{"version", "", nullptr, "print the version"}, setFlag<&Options::version>},
     {{"help", "h", nullptr, "print this"}, setFlag<&Options::help>},
@@ -390,7 +393,7 @@ Status checkRunPasses(const Options &options) {
 
 /// Refuses options that exclude each other, and chooses what they leave open.
 Status check(Options &o) {
-  if (o.batch || o.version || o.listFamilies || o.help || o.helpHidden || o.listCpus)
+  if (o.batch || o.batchInProcess || o.version || o.listFamilies || o.help || o.helpHidden || o.listCpus)
     return {};
   const std::string bySuffix = emitOfSuffix(o.output);
   const bool binary = o.emit == "so" || o.emit == "a" || o.emit == "obj";
@@ -462,8 +465,9 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
     else if (std::string expected = table[name - names.data()].set(options, text); !expected.empty())
       return Error{invalidValue(text, name->shown(), expected)};
   }
-  if (options.batch && arguments.size() > 1)
-    return usage("--batch takes no other arguments: each line of the standard input has its own");
+  if ((options.batch || options.batchInProcess) && arguments.size() > 1)
+    return usage(std::string(options.batch ? "--batch" : "--batch-in-process") +
+                 " takes no other arguments: each line of the standard input has its own");
   RAPT_RETURN_IF_ERROR(check(options));
   return options;
 }

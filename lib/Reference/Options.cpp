@@ -46,6 +46,8 @@ constexpr ToolOption<Options> table[] = {
     {{"beams", "", "N", "search with N hypotheses; else take the likeliest token"}, setNumber<&Options::beams, 1>},
     {{"adapter", "", "NAME", "adapter of all sequences"}, setText<&Options::adapter>},
     {{"cache-blocks", "", "N", "blocks of arguments that are caches (64)"}, setBlocks},
+    {{"batch", "", nullptr, "run the command lines of the standard input; a line of JSON answers each"},
+     setFlag<&Options::batch>},
     {{"help", "h", nullptr, "print this"}, setFlag<&Options::help>},
     {{"version", "", nullptr, "print the version"}, setFlag<&Options::version>}};
 
@@ -68,7 +70,9 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
     else if (std::string expected = table[name - names.data()].set(options, text); !expected.empty())
       return usage(invalidValue(text, name->shown(), expected));
   }
-  if (options.help || options.version)
+  if (options.batch && argc > 2)
+    return usage("--batch takes no other arguments: each line of the standard input has its own");
+  if (options.batch || options.help || options.version)
     return options;
   if (request.ir.empty())
     return usage("no .mlir file is named");

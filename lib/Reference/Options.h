@@ -12,7 +12,7 @@ struct Options {
   std::optional<std::vector<int32_t>> tokens; ///< the prompt as ids
   std::optional<int64_t> maxNewTokens, beams;
   std::optional<std::string> adapter;
-  bool help = false, version = false;
+  bool batch = false, help = false, version = false;
 };
 
 /// Parses argv[1..]. An error is a wrong use of the tool (exit 2).

@@ -10,6 +10,7 @@ import numpy as np
 import kernels
 import packed_model
 import passed
+import resident
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(41)
@@ -327,7 +328,7 @@ def is_sure(x, weights):
 
 def reference(text, x):
     np.save(scratch / "x.npy", x)
-    subprocess.run([tools.reference, str(text), "--entry=layer", "--precision=f64", f"--weights={scratch / 'weights'}", f"--input=x={scratch / 'x.npy'}", f"--output=y={scratch / 'y.npy'}"], check=True)
+    resident.run([tools.reference, str(text), "--entry=layer", "--precision=f64", f"--weights={scratch / 'weights'}", f"--input=x={scratch / 'x.npy'}", f"--output=y={scratch / 'y.npy'}"], check=True)
     return np.load(scratch / "y.npy")
 
 

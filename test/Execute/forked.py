@@ -10,6 +10,8 @@ import sys
 import tempfile
 import traceback
 
+import resident
+
 PR_SET_PDEATHSIG = 1
 
 
@@ -67,6 +69,7 @@ def run(function, environment, timeout=None):
             try:
                 become(log.fileno(), environment, parent)
                 status = exit_status(function)
+                resident.close()
                 sys.stdout.flush()
                 sys.stderr.flush()
             finally:

@@ -17,6 +17,7 @@ import numpy as np
 import device
 import passed
 import processor  # asks the system for the state of tiles, which code for --mcpu=native may use
+import resident
 
 TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 PARALLEL_FOR = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, TASK, ctypes.c_void_p, ctypes.c_int64)
@@ -90,7 +91,7 @@ def aligned(shape, dtype):
 def mark_attention(raptc, options, file, mark):
     """The text of `file` in the stage laid-out, where the attention op of each function that `mark` names has the attribute that it gives."""
     laid_out = file.with_suffix(".laid-out.mlir")
-    subprocess.run([raptc, str(file), "--emit=laid-out", "-o", str(laid_out)] + options, check=True)
+    resident.run([raptc, str(file), "--emit=laid-out", "-o", str(laid_out)] + options, check=True)
     functions = re.split(r"(?=func\.func )", laid_out.read_text().replace('attn.stage = "laid-out", ', ""))
     for i, function in enumerate(functions):
         name = re.match(r"func\.func @(\w+)", function)
@@ -107,7 +108,7 @@ def mark_attention(raptc, options, file, mark):
 def edited(raptc, options, file, edit):
     """The text of `file` in the stage laid-out, as the function `edit` changes it: it has schedules."""
     laid_out = file.with_suffix(".laid-out.mlir")
-    subprocess.run([raptc, str(file), "--emit=laid-out", "-o", str(laid_out)] + options, check=True)
+    resident.run([raptc, str(file), "--emit=laid-out", "-o", str(laid_out)] + options, check=True)
     laid_out.write_text(edit(laid_out.read_text()))
     return laid_out
 
@@ -124,7 +125,7 @@ class Program:
         self.file.write_text(text)
         library = self.file.with_suffix(".so")
         source = mark_attention(tools.raptc, tools.options, self.file, mark) if mark else edited(tools.raptc, tools.options, self.file, edit) if edit else self.file
-        subprocess.run([tools.raptc, str(source), "-o", str(library)] + tools.options, check=True)  # refused where code calls more than memcpy, memmove and memset
+        resident.run([tools.raptc, str(source), "-o", str(library)] + tools.options, check=True)  # refused where code calls more than memcpy, memmove and memset
         self.library = ctypes.CDLL(str(library))
         Program.made.append(text)
 
@@ -181,7 +182,7 @@ class Program:
             np.save(f"{self.file}.{name}.npy", array)
             command.append(f"--input={name}={self.file}.{name}.npy")
         command += [f"--output={name}={self.file}.{name}.out.npy" for name in outputs]
-        subprocess.run(command, check=True)
+        resident.run(command, check=True)
         return [np.load(f"{self.file}.{name}.out.npy") for name in outputs]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 import kernels
 import packed_model
+import resident
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(19)
@@ -133,7 +134,7 @@ inputs = {rows: normal(rows, WIDTH) for rows in ROWS}
 expected = {}
 for rows, x in inputs.items():
     np.save(scratch / "x.npy", x)
-    subprocess.run([tools.reference, text, "--entry=embed", "--precision=f64", f"--weights={directory}", f"--input=x={scratch}/x.npy",
+    resident.run([tools.reference, text, "--entry=embed", "--precision=f64", f"--weights={directory}", f"--input=x={scratch}/x.npy",
                     f"--output=y={scratch}/y.npy", f"--output=heads={scratch}/heads.npy"], check=True)
     expected[rows] = {name: np.load(scratch / f"{name}.npy") for name in ("y", "heads")}
     for name, right in zip(("y", "heads"), by_numpy(weights, x.astype(np.float64))):

@@ -17,6 +17,7 @@ import numpy as np
 import kernels
 import packed_model
 import passed
+import resident
 
 def add_options(parser):
     parser.add_argument("--rows", type=int, nargs="*", help="calls with so many rows")
@@ -168,7 +169,7 @@ def reference(text, entry, inputs, directory):
     for name, array in inputs.items():
         np.save(scratch / f"{name}.npy", array)
         command.append(f"--input={name}={scratch / name}.npy")
-    subprocess.run([*command, f"--output=y={scratch}/y.out.npy"], check=True)
+    resident.run([*command, f"--output=y={scratch}/y.out.npy"], check=True)
     return np.load(scratch / "y.out.npy")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import kernels
 import packed_model
 import processor
+import resident
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(29)
@@ -80,7 +81,7 @@ for mode, how, flags in MODES:
     w, directory, quantized = weights(mode), scratch / f"{mode}-weights", scratch / f"{mode}-quantized.mlir"
     packed_model.write_weights(directory, {"w": w.astype(np.float32)})
     subprocess.run([tools.raptc.replace("raptc", "rapt-opt"), program, f"--pass-pipeline=builtin.module(attn-quantize-weights{{{how}}})", "-o", quantized], check=True)
-    subprocess.run([tools.reference, quantized, "--entry=product", "--precision=f64", f"--weights={directory}", f"--input=x={scratch / 'x.npy'}",
+    resident.run([tools.reference, quantized, "--entry=product", "--precision=f64", f"--weights={directory}", f"--input=x={scratch / 'x.npy'}",
                     f"--output=y={scratch / 'y.npy'}"], check=True)
     reference = np.load(scratch / "y.npy")
     checks.equal(f"{mode}: the reference", reference, (all_rows.astype(np.int64) @ w).astype(np.float64))

@@ -1,13 +1,13 @@
 """Random models of a family, compiled or evaluated, against float64: what all the scripts that make such models share."""
 
 import os
-import subprocess
 
 import cachetypes
 import numpy
 
 import passed
 import processor
+import resident
 
 TOLERANCE = {"F32": 1e-5, "BF16": 1e-2, "F16": 1e-3}
 THREADS = "1,2,7"
@@ -25,7 +25,7 @@ def decoder_tolerance(options, storage, cache, sums=TOLERANCE["BF16"]):
 
 def run(command):
     """The output of the command; AssertionError where it fails."""
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+    done = resident.run(command)
     if done.returncode:
         raise AssertionError(f"exit status {done.returncode} of {' '.join(command)}\n{done.stdout}{done.stderr}".rstrip())
     return done.stdout

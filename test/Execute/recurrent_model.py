@@ -9,6 +9,7 @@ import numpy as np
 
 import kernels
 import packed_model
+import resident
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(11)
@@ -88,8 +89,8 @@ def reference(entry, inputs, outputs):
     files = {name: scratch / f"{name}.npy" for name in (*inputs, *outputs)}
     for name, array in inputs.items():
         np.save(files[name], array)
-    subprocess.run([tools.reference, str(program), f"--entry={entry}", "--precision=f64",
-                    f"--weights={directory}", *(f"--input={name}={files[name]}" for name in inputs), *(f"--output={name}={scratch / name}.out.npy" for name in outputs)], check=True)
+    resident.run([tools.reference, str(program), f"--entry={entry}", "--precision=f64",
+                  f"--weights={directory}", *(f"--input={name}={files[name]}" for name in inputs), *(f"--output={name}={scratch / name}.out.npy" for name in outputs)], check=True)
     return [np.load(scratch / f"{name}.out.npy") for name in outputs]
 
 

@@ -4,6 +4,8 @@ import os
 import shlex
 from pathlib import Path
 
+import resident
+
 SOURCE = Path(__file__).resolve().parents[2]
 CUDA = "cuda"  # the column of the simulated GPU
 
@@ -53,6 +55,8 @@ class Tools:
             return raptc
         folder = self.build / "test" / "programs" / "".join([*flags, cpu]).replace("/", "_")
         made = folder / "raptc"
+        if not cpu:
+            resident.wrapped[str(made)] = [raptc, *flags]
         text = f'#!/bin/sh\n{for_cpu(cpu) if cpu else ""}exec {shlex.quote(raptc)} "$@" {shlex.join(flags)}\n'
         if not made.exists() or made.read_text() != text:
             folder.mkdir(parents=True, exist_ok=True)

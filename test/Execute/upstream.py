@@ -9,6 +9,7 @@ import numpy as np
 
 import kernels
 import packed_model
+import resident
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(41)
@@ -249,7 +250,7 @@ def run_model(target):
     for rows in ROWS:
         x = normal(rows, 20)
         np.save(scratch / "x.npy", x)
-        subprocess.run([tools.reference, text, "--entry=embed", "--precision=f64", f"--weights={directory}", f"--input=x={scratch}/x.npy",
+        resident.run([tools.reference, text, "--entry=embed", "--precision=f64", f"--weights={directory}", f"--input=x={scratch}/x.npy",
                         f"--output=y={scratch}/y.npy", f"--output=wide={scratch}/wide.npy"], check=True)
         outputs = {"y": np.zeros((rows, 20), np.float32), "wide": np.zeros((rows, 45), np.float32)}
         placed = {name: packed_model.placed(array) for name, array in outputs.items()}

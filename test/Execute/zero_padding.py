@@ -9,6 +9,7 @@ import numpy as np
 
 import kernels
 import packed_model
+import resident
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(43)
@@ -85,7 +86,7 @@ def run_model(target):
         x = normal(rows, 20)
         np.save(scratch / "x.npy", x)
         widths = {"attended": 40, "gated": 45}
-        subprocess.run([tools.reference, text, "--entry=embed", "--precision=f64", f"--weights={directory}", f"--input=x={scratch}/x.npy",
+        resident.run([tools.reference, text, "--entry=embed", "--precision=f64", f"--weights={directory}", f"--input=x={scratch}/x.npy",
                         *(f"--output={name}={scratch}/{name}.npy" for name in widths)], check=True)
         placed = {name: packed_model.placed(np.zeros((rows, width), np.float32)) for name, width in widths.items()}
         model.run("embed", [packed_model.placed(x), *placed.values()], (rows,), 2)

@@ -9,7 +9,6 @@ import argparse
 import concurrent.futures
 import math
 import os
-import subprocess
 import sys
 import tempfile
 
@@ -20,6 +19,7 @@ sys.path.insert(0, os.path.join(HERE, "numpy"))
 sys.path.insert(0, os.path.join(HERE, "..", "Execute"))
 
 import passed  # noqa: E402
+import resident  # noqa: E402
 import states  # noqa: E402
 
 TOLERANCE = {"f64": 1e-13, "f32": 2e-6}
@@ -687,7 +687,7 @@ def execute(tool, work, label, program, entry, inputs, options, precision, outpu
     if "input_ids" in inputs and not outputs:
         paths = {"logits": os.path.join(folder, "logits.npy")}
     command += [f"--output={name}={path}" for name, path in paths.items()]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60), paths
+    return resident.run(command, timeout=60), paths
 
 
 def check(tool, work, label, precision):

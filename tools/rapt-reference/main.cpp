@@ -1,5 +1,6 @@
 //===- main.cpp - rapt-reference: evaluates the imported stage ----------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "lib/Driver/Batch.h"
 #include "lib/Driver/Diagnostics.h"
 #include "lib/Reference/Options.h"
 #include "lib/Reference/ParameterReader.h"
@@ -53,12 +54,19 @@ static OwningOpRef<ModuleOp> readModule(MLIRContext &context, driver::Diagnostic
   return parseSourceString<ModuleOp>(source->text, ParserConfig(&context), source->location);
 }
 
-int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
-  llvm::setBugReportMsg(rapt::kBugReport);
-  auto options = reference::parseOptions(argc, argv);
+/// Runs a command in `context`, which has the dialects.
+static int run(MLIRContext &context, const std::vector<std::string> &arguments, bool isInBatch) {
+  std::vector<const char *> words{"rapt-reference"};
+  for (const std::string &argument : arguments)
+    words.push_back(argument.c_str());
+  auto options = reference::parseOptions(int(words.size()), words.data());
   if (!options)
     return fail(options.error().message, 2);
+  if (options->batch && isInBatch)
+    return fail("a batch within a batch", 2);
+  if (options->batch)
+    return driver::runBatch("rapt-reference", driver::BatchPlace::Here,
+                            [&](const auto &line) { return run(context, line, /*isInBatch=*/true); });
   if (options->help || options->version) {
     const Status written =
         writeStandardOutput(options->help ? reference::helpText() : "rapt-reference " RAPT_VERSION "\n");
@@ -66,12 +74,6 @@ int main(int argc, char **argv) {
   }
   if (Status status = reference::checkFiles(options->request); !status)
     return fail(status.error().message, 1);
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
-                      math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
-  DialectRegistry layouts; // of weights
-  layouts.insert<attn_cpu::AttnCPUDialect>();
-  context.appendDialectRegistry(layouts);
   driver::Diagnostics diagnostics(context, /*verbose=*/false, "rapt-reference");
   OwningOpRef<ModuleOp> module = readModule(context, diagnostics, options->request.ir);
   if (!module)
@@ -83,4 +85,16 @@ int main(int argc, char **argv) {
   if (options->tokens || reference::isOfRuntime(*module, options->request))
     return reference::runOnRuntime(*module, **parameters, *options);
   return failed(reference::runFiles(*module, **parameters, options->request));
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  llvm::setBugReportMsg(rapt::kBugReport);
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
+                      math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
+  DialectRegistry layouts; // of weights
+  layouts.insert<attn_cpu::AttnCPUDialect>();
+  context.appendDialectRegistry(layouts);
+  return run(context, {argv + 1, argv + argc}, /*isInBatch=*/false);
 }

@@ -23,10 +23,12 @@ static int run(const std::vector<std::string> &arguments, const char *program, b
   auto options = driver::parseOptions(arguments);
   if (!options)
     return fail(options.error().message, driver::WrongUsage);
-  if (options->batch && isInBatch)
-    return fail("--batch within a batch", driver::WrongUsage);
-  if (options->batch)
-    return driver::runBatch("raptc", [&](const auto &line) { return run(line, program, /*isInBatch=*/true); });
+  if (options->batch || options->batchInProcess) {
+    if (isInBatch)
+      return fail("a batch within a batch", driver::WrongUsage);
+    return driver::runBatch("raptc", options->batch ? driver::BatchPlace::Child : driver::BatchPlace::Here,
+                            [&](const auto &line) { return run(line, program, /*isInBatch=*/true); });
+  }
   if (options->help || options->helpHidden)
     return print(driver::helpText(options->helpHidden));
   if (options->version)

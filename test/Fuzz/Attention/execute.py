@@ -17,6 +17,7 @@ import trees
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2] / "Execute")]
 import device  # noqa: E402
 import kernels  # noqa: E402
+import resident  # noqa: E402
 from outcomes import SECONDS, Outcome, failed, in_child, run  # noqa: E402
 
 # Messages of refusals that the text of a kernel may deserve. Every other error is a failure.
@@ -182,7 +183,7 @@ def run_reference(tools, case, folder):
             np.save(folder / f"{name}.npy", array)
             command.append(f"--input={name}={folder}/{name}.npy")
         command += [f"--output={name}={folder}/{name}.out.npy" for name in outputs]
-        done = run(command)
+        done = resident.run(command)
         if done.returncode < 0:
             return failed("reference", f"the reference died of signal {-done.returncode}\n{done.stderr}")
         if done.returncode:

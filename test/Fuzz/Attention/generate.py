@@ -78,6 +78,7 @@ def check_batch(job):
     batch = {f"k{index}": case_of(options, index) for index in indices}
     folder = Path(options.scratch) / f"batch{indices[0]}"
     outcomes = execute.check(options, mode_of(options, indices[0]), batch, folder)
+    execute.resident.close()
     shutil.rmtree(folder, ignore_errors=True)
     return [(index, outcomes[f"k{index}"]) for index in indices]
 

@@ -77,7 +77,7 @@ static int run(int argc, const char *const *argv) {
 int main(int argc, char **argv) {
   if (argc != 2 || llvm::StringRef(argv[1]) != "--batch")
     return run(argc, argv);
-  return driver::runBatch("print-imported", [&](const std::vector<std::string> &line) {
+  return driver::runBatch("print-imported", driver::BatchPlace::Child, [&](const std::vector<std::string> &line) {
     std::vector<const char *> arguments = {argv[0]};
     for (const std::string &argument : line)
       arguments.push_back(argument.c_str());

@@ -117,7 +117,7 @@ def main():
         kernels.Checks.finish = lambda _: sys.exit(0)
     os.environ.pop("RAPT_PASSED", None)
     with tempfile.TemporaryDirectory() as scratch:
-        subprocess.run = Recording(folder, is_replay)
+        subprocess.run = kernels.resident.run = Recording(folder, is_replay)
         sys.argv = [script, "--raptc", "raptc", "--reference", "rapt-reference", "--clang", "clang", "--scratch", scratch, "--options", "target=cuda", *options]
         runpy.run_path(script, run_name="__main__")
 
