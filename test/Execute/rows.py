@@ -91,6 +91,7 @@ def of_kernels():
         kernels("masks", "cpu", "generic", WIDE),
         kernels("neutral", "generic cuda", "cuda:f32-matmul=3xtf32", WIDE),  # neutral.test has the CPU
         kernels("norm", f"cpu generic cuda {HOPPER}"),
+        kernels("onnx_states", "cpu generic"),
         kernels("operand-roles", "cpu", "generic", WIDE),
         kernels("pages", "cpu generic", V3),
         kernels("parameters", "cpu", "", WIDE),
