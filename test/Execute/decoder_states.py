@@ -43,10 +43,11 @@ class Compared:
         self.pairs.setdefault(what, []).append((found.ravel(), wanted.ravel()))
 
     def layers(self, what, found, wanted):
-        """Layer by layer, so that a layer of small numbers counts as any other."""
+        """Layer by layer and head by head, so that one of small numbers counts as any other."""
         for kind, layers in wanted.items():
-            for number, layer in enumerate(layers):
-                self.add(f"{what}: {kind} of layer {number} of those that have one", found[kind][number], layer)
+            for place in numpy.ndindex(layers.shape[:2 if kind == "matrix" else 1]):
+                name = " and head ".join(map(str, place))
+                self.add(f"{what}: {kind} of layer {name} of those that have one", found[kind][place], layers[place])
 
     def worst(self, tolerance):
         """The largest relative L2; AssertionError where one is more than the tolerance."""
