@@ -9,7 +9,7 @@ ANY, HOST = ("compiler",), ("compiler", "x86_64", "!sanitizers")  # features tha
 UNINSTRUMENTED, WIDE = ("compiler", "!sanitizers"), (*HOST, "avx2")
 
 MODELS = ("bert_random", "captioner_random", "deberta_random", "decoder_random", "encoder_random", "feed_forward_random", "gpt2_random", "llama_random", "recorded_models",
-          "recorded_modes", "recurrent_random", "stages_random", "t5_random", "transformer_random", "vit_random", "whole_texts")
+          "recorded_modes", "recurrent_random", "stages_random", "t5_random", "text_composites", "transformer_random", "vit_random", "whole_texts")
 CALLS = (("deberta_random", "formulas", "check_formulas"),)  # script, case, function
 
 
