@@ -84,6 +84,8 @@ if os.path.exists("/dev/nvidia0"):
     config.available_features.add("cuda")
 if os.path.isdir(os.path.join(shared, "tokenizer-vectors")):
     config.available_features.add("shared-data")
+if os.path.isfile(os.path.join(shared, "onnx-node-tests", "node-tests.tar.gz")):
+    config.available_features.add("onnx-node-tests")
 if os.geteuid() == 0:
     config.available_features.add("root")
 if config.compiler:

@@ -3,7 +3,8 @@
 Every configuration is run on a batch of sequences of different lengths, 1 and 7 among them, and on one sequence that fills all
 positions. Relative L2 of all logits against float64 over the stored weights and cache must be at most 1e-5 of f32 and 1e-2 of bf16; compiled
 code must give the same bits with 1, 2 and 7 threads. Compiled models also continue a prompt greedily, one token a step through the cache,
-and must give numpy's tokens.
+and must give numpy's tokens. Of models whose layers carry states these are compared, too (decoder_states.py): of all compiled ones, and of the evaluator's
+plain ones in f32.
 """
 
 import copy
@@ -17,10 +18,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
 import cachetypes  # noqa: E402
+import decoder_states  # noqa: E402
 import random_models  # noqa: E402
 from context import Context  # noqa: E402
 from decoder_families import FAMILIES  # noqa: E402
 from decoders import common  # noqa: E402
+from decoders.states import Stateful  # noqa: E402
 from random_models import run  # noqa: E402
 
 SEED = 11
@@ -149,6 +152,10 @@ def check(name, options, directory):
         own = numpy.linalg.norm(rounded.batch(ids) - reference.batch(ids)) / numpy.linalg.norm(reference.batch(ids)) if dtype == "BF16" else 0
         tolerance = random_models.decoder_tolerance(options, dtype, cache, sums=max(1.5e-2, 2 * own))
     worst = random_models.check_decoder(options, command, directory, inputs(config), reference, tolerance)
+    if isinstance(reference, Stateful) and options.rapt_run:
+        worst = max(worst, decoder_states.check(library, reference, options, tolerance))
+    elif isinstance(reference, Stateful) and (case == "plain" and dtype == "F32" or os.environ.get("RAPT_FULL") == "1"):
+        decoder_states.check_evaluated(command[1], reference, model, options, 1e-6, directory)
     if options.rapt_run and dtype == "F32":
         check_decode(library, reference, options)
         if config.get("original_max_position_embeddings", 64) < 64:

@@ -234,12 +234,25 @@ def kept_states(make, model, whole):
         one.close()
 
 
+def foreign(make, state):
+    """What is no state of this model: `state` is that of another model, or None."""
+    context = make()
+    own = context.save(context.sequence()).raw
+    load = lambda data: context.call("sequence_load", context.context, data, ctypes.c_size_t(len(data)), ctypes.byref(ctypes.c_uint64()))
+    if state:
+        yield ("a state of another model", *refusal(context, load(state), "MISMATCH", "the saved state is of a model with interface"))
+    yield ("a state without its end", *refusal(context, load(own[:-4]), "BAD_FILE", f"the saved state has {len(own) - 4} bytes; 0 tokens and 0 of a source take {len(own)}"))
+    yield ("a state with a number changed", *refusal(context, load(own[:-1] + b"?"), "BAD_FILE", "the saved state's checksum is wrong: it is damaged"))
+    yield "the state itself", load(own) == 0, f"{len(own)} bytes"
+    context.close()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("raptc", "rapt-run", "rapt-reference", "runtime", "scratch"):
         parser.add_argument("--" + name, required=True)
     options = parser.parse_args()
-    scratch, results = Path(options.scratch), []
+    scratch, results, state = Path(options.scratch), [], None
     scratch.mkdir(parents=True, exist_ok=True)
     for name, layers in MODELS.items():
         text, file, weights, library = Text(layers), scratch / f"{name}.mlir", scratch / f"{name}-weights", scratch / f"{name}.so"
@@ -250,6 +263,10 @@ def main():
         whole = [int(token) for token in np.random.default_rng(3).integers(0, VOCABULARY, 131)]
         make = lambda **given: Context(options.runtime, str(library), VOCABULARY, cache_tokens=4096 if text.cached else 0, max_step_tokens=100, **given)
         results += [(f"{name}: {what}", *found) for what, *found in [*states(make, model, whole), *kept_states(make, model, whole)]]
+        results += [(f"{name}: {what}", *found) for what, *found in foreign(make, state)]
+        other = make()
+        state = other.save(other.sequence()).raw
+        other.close()
         bytes_ = 4 * (text.linear * HEADS * KEYS * VALUES + text.convolved * (TAPS - 1) * CHANNELS)
         line = f"; states: {bytes_:,} bytes per sequence"
         card = run(options.rapt_run, str(library))

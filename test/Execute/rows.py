@@ -9,7 +9,7 @@ ANY, HOST = ("compiler",), ("compiler", "x86_64", "!sanitizers")  # features tha
 UNINSTRUMENTED, WIDE = ("compiler", "!sanitizers"), (*HOST, "avx2")
 
 MODELS = ("bert_random", "captioner_random", "deberta_random", "decoder_random", "encoder_random", "feed_forward_random", "gpt2_random", "llama_random", "recorded_models",
-          "recorded_modes", "recurrent_random", "stages_random", "t5_random", "transformer_random", "vit_random", "whole_texts")
+          "recorded_modes", "recurrent_random", "stages_random", "t5_random", "text_composites", "transformer_random", "vit_random", "whole_texts")
 CALLS = (("deberta_random", "formulas", "check_formulas"),)  # script, case, function
 
 
@@ -91,6 +91,7 @@ def of_kernels():
         kernels("masks", "cpu", "generic", WIDE),
         kernels("neutral", "generic cuda", "cuda:f32-matmul=3xtf32", WIDE),  # neutral.test has the CPU
         kernels("norm", f"cpu generic cuda {HOPPER}"),
+        kernels("onnx_states", "cpu generic"),
         kernels("operand-roles", "cpu", "generic", WIDE),
         kernels("pages", "cpu generic", V3),
         kernels("parameters", "cpu", "", WIDE),

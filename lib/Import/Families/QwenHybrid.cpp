@@ -33,6 +33,8 @@ static DecoderSpec readLayers(const DecoderSource &source, const DecoderDefaults
   spec.norm.isAroundOne = true;
   spec.attention.hasBias = spec.attention.hasOutBias = config.getBool("attention_bias", false);
   spec.attention.hasOutGate = true;
+  if (!config.getBool("attn_output_gate", true))
+    config.fail("attn_output_gate is false: attention without a gate is not supported by the families of qwen3_next");
   spec.attention.norm = QueryKeyNormSpec{.norm = spec.norm};
   DeltaRuleSpec d;
   d.keyHeads = config.getSize("linear_num_key_heads", 1, 1 << 12, 16);
@@ -109,7 +111,11 @@ static DecoderSpec readQwen35(const DecoderSource &source) {
   return readLayers(source, defaults);
 }
 
-const DecoderFamily importing::qwen35 = {.read = readQwen35};
+// States are of f32 whatever the file says; layers that guess further tokens are left out, and no layer has experts.
+const DecoderFamily importing::qwen35 = {
+    .read = readQwen35,
+    .harmlessKeys = harmless::keys({harmless::decoder}, {"mamba_ssm_dtype", "mlp_only_layers", "mtp_num_hidden_layers",
+                                                         "mtp_use_dedicated_embeddings"})};
 
 static DecoderSpec readQwen35Moe(const DecoderSource &source) {
   DecoderDefaults defaults = qwen35Defaults("Qwen3_5Moe");
@@ -124,8 +130,10 @@ static DecoderSpec readQwen35Moe(const DecoderSource &source) {
   return spec;
 }
 
-const DecoderFamily importing::qwen35Moe = {.read = readQwen35Moe,
-                                            .harmlessKeys = harmless::keys({harmless::decoder, harmless::router})};
+const DecoderFamily importing::qwen35Moe = {
+    .read = readQwen35Moe,
+    .harmlessKeys = harmless::keys({harmless::decoder, harmless::router},
+                                   {"mamba_ssm_dtype", "mtp_num_hidden_layers", "mtp_use_dedicated_embeddings"})};
 
 static DecoderSpec readWhole(const DecoderSource &source) {
   const TextFamily families[] = {{"qwen3_5_text", qwen35}, {"qwen3_5_moe_text", qwen35Moe}};

@@ -195,8 +195,43 @@ def qwen3_5(r):
             "rms_norm_eps": r.choice((1e-6, 1e-2)), "rope_theta": r.choice((100.0, 1e6)), "tie_word_embeddings": r.random() < 0.4}
 
 
-FAMILIES = {"bert": bert, "feed-forward": feed_forward, "gpt2": gpt2, "lfm2": lfm2, "llama": llama, "mamba2": mamba2, "mistral": mistral, "mt5": lambda r: t5(r, "mt5"), "neural-probabilistic": neural_probabilistic,
-            "qwen2": qwen2, "qwen3_5_text": qwen3_5, "recurrent": recurrent,
+def kimi_linear(r):
+    """Decays of each channel, and attention to latent keys and values; without experts, which a rounding may choose otherwise."""
+    layers, heads = r.randint(1, 4), r.randint(1, 4)
+    attention = [layer for layer in range(1, layers + 1) if r.random() < 0.4]
+    return {"model_type": "kimi_linear", "vocab_size": r.choice(VOCABULARIES), "hidden_size": r.choice(WIDTHS), "num_hidden_layers": layers, "num_attention_heads": heads,
+            "num_key_value_heads": heads, "intermediate_size": r.choice(WIDTHS), "max_position_embeddings": 200, "model_max_length": 200, "kv_lora_rank": r.choice((1, 16, 20, 33, 64)),
+            "q_lora_rank": None, "qk_nope_head_dim": r.choice((1, 10, 32)), "qk_rope_head_dim": r.choice((2, 6, 16)), "v_head_dim": r.choice((1, 9, 32)), "mla_use_nope": True,
+            "linear_attn_config": {"num_heads": r.randint(1, 4), "head_dim": r.choice((1, 7, 16, 31, 32, 64)), "short_conv_kernel_size": r.randint(2, 5),
+                                   "kda_layers": [layer for layer in range(1, layers + 1) if layer not in attention], "full_attn_layers": attention},
+            "num_experts": None, "rms_norm_eps": r.choice((1e-6, 1e-2)), "tie_word_embeddings": r.random() < 0.4}
+
+
+def falcon_h1(r):
+    """A mixer of Mamba-2 beside attention in every layer."""
+    heads, channels, groups = r.randint(1, 4), r.choice((2, 10, 16, 32, 64)), r.randint(1, 3)
+    mixers, size = groups * r.randint(1, 3), r.choice((1, 7, 16, 32, 33))
+    return {"model_type": "falcon_h1", "vocab_size": r.choice(VOCABULARIES), "hidden_size": r.choice(WIDTHS), "num_hidden_layers": r.randint(1, 3),
+            "num_attention_heads": heads, "num_key_value_heads": r.choice([n for n in range(1, heads + 1) if heads % n == 0]), "head_dim": channels,
+            "intermediate_size": r.choice(WIDTHS), "max_position_embeddings": 200, "mamba_n_heads": mixers, "mamba_d_head": size, "mamba_d_ssm": mixers * size,
+            "mamba_n_groups": groups, "mamba_d_state": r.choice((1, 8, 31, 32, 64)), "mamba_d_conv": r.randint(2, 5), "mamba_rms_norm": r.random() < 0.5,
+            "mamba_norm_before_gate": r.random() < 0.5, "mamba_conv_bias": r.random() < 0.8, "rope_theta": r.choice((100.0, 1e11)), "rms_norm_eps": r.choice((1e-5, 1e-2)),
+            "key_multiplier": 0.4, "ssm_multipliers": [0.5, 0.7, 0.8, 1.3, 0.6], "ssm_out_multiplier": 0.6, "tie_word_embeddings": r.random() < 0.4}
+
+
+def olmo_hybrid(r):
+    """The gated delta rule, of betas up to 2, among layers without rotation."""
+    heads, layers, keys = r.randint(1, 4), r.randint(1, 4), r.randint(1, 3)
+    return {"model_type": "olmo_hybrid", "vocab_size": r.choice(VOCABULARIES), "hidden_size": heads * r.choice((8, 16, 20, 33)), "num_hidden_layers": layers,
+            "num_attention_heads": heads, "num_key_value_heads": r.choice([n for n in range(1, heads + 1) if heads % n == 0]),
+            "layer_types": kinds(r, layers, "linear_attention"), "intermediate_size": r.choice(WIDTHS), "max_position_embeddings": 200,
+            "linear_num_key_heads": keys, "linear_num_value_heads": keys * r.randint(1, 3), "linear_key_head_dim": r.choice((1, 8, 31, 32, 64)),
+            "linear_value_head_dim": r.choice((1, 7, 16, 32, 65)), "linear_conv_kernel_dim": r.randint(2, 5), "linear_allow_neg_eigval": r.random() < 0.8,
+            "rope_parameters": None, "rms_norm_eps": r.choice((1e-6, 1e-2)), "tie_word_embeddings": r.random() < 0.4}
+
+
+FAMILIES = {"bert": bert, "falcon_h1": falcon_h1, "feed-forward": feed_forward, "gpt2": gpt2, "kimi_linear": kimi_linear, "lfm2": lfm2, "llama": llama, "mamba2": mamba2, "mistral": mistral, "mt5": lambda r: t5(r, "mt5"), "neural-probabilistic": neural_probabilistic,
+            "olmo_hybrid": olmo_hybrid, "qwen2": qwen2, "qwen3_5_text": qwen3_5, "recurrent": recurrent,
             "recurrent-encoder-decoder": recurrent_encoder_decoder, "t5": t5, "transformer": transformer, "vit": vit}
 # The processors that a model is compiled for: raptc's options, and whether bf16 matmuls cast both operands there.
 PROCESSORS = {"native": (["--mcpu=native"], None), "x86-64-v3": (["--mcpu=x86-64-v3"], False), "x86-64-v4": (["--mcpu=x86-64-v4"], False),
@@ -212,11 +247,13 @@ def has_cache(config):
         return config["attention"] != "none"
     if "layer_types" in config:
         return "full_attention" in config["layer_types"]
+    if "linear_attn_config" in config:
+        return bool(config["linear_attn_config"]["full_attn_layers"])
     return config["model_type"] not in ("bert", "mamba2", "vit", "recurrent", "feed-forward", "neural-probabilistic")
 
 
 def is_decoder(config):
-    return config["model_type"] in ("gpt2", "lfm2", "llama", "mamba2", "mistral", "qwen2", "qwen3_5_text") or config.get("architectures") in (
+    return config["model_type"] in ("falcon_h1", "gpt2", "kimi_linear", "lfm2", "llama", "mamba2", "mistral", "olmo_hybrid", "qwen2", "qwen3_5_text") or config.get("architectures") in (
         ["RecurrentForCausalLM"], ["NeuralProbabilisticForCausalLM"])
 
 
@@ -225,7 +262,7 @@ def is_encoder_decoder(config):
 
 
 def has_attention(config):
-    return config["model_type"] not in ("mamba2", "recurrent", "feed-forward", "neural-probabilistic") and config.get("attention") != "none" and (
+    return config["model_type"] not in ("kimi_linear", "mamba2", "recurrent", "feed-forward", "neural-probabilistic") and config.get("attention") != "none" and (
         "full_attention" in config.get("layer_types", ["full_attention"]))
 
 

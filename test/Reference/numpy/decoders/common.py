@@ -165,11 +165,13 @@ def norm_shapes(table, name, width, bias=False):
 def draw(shapes, seed, around_one=()):
     """{name: float32 array}: norms around their neutral value (0 of names that end with one of `around_one`), biases that are not 0,
     and queries and keys large enough that positions, windows and groups show in the scores. Rates and steps of recurrences are such that
-    nearly all decays of a token are between 1e-3 and 0.9999."""
+    nearly all decays of a token are between 1e-3 and 0.9999; the first step is so small that log(1 + e^x) would be 0 in f32."""
     random, result = numpy.random.RandomState(seed), {}
     for name, shape in shapes.items():
         if name.endswith(("A_log", "dt_bias")):
             result[name] = random.uniform(*((0, 2) if name.endswith("A_log") else (-5, -2)), shape).astype(F32)
+            if name.endswith("dt_bias"):
+                result[name].flat[0] = -20
             continue
         values = random.standard_normal(shape)
         if name.endswith("bias"):

@@ -134,7 +134,7 @@ LAYERS = {"num_heads": 3, "head_dim": 14, "short_conv_kernel_size": 4}
 FAMILIES = {
     "kimi_linear": dict(
         SMALL={"model_type": "kimi_linear", "vocab_size": 97, "hidden_size": 48, "intermediate_size": 60, "num_hidden_layers": 4, "num_attention_heads": 4,
-               "num_key_value_heads": 4, "head_dim": 12, "max_position_embeddings": 64, "model_max_length": 64, "kv_lora_rank": 20, "q_lora_rank": None,
+               "num_key_value_heads": 4, "head_dim": 12, "max_position_embeddings": 136, "model_max_length": 136, "kv_lora_rank": 20, "q_lora_rank": None,
                "qk_nope_head_dim": 10, "qk_rope_head_dim": 6, "v_head_dim": 9, "mla_use_nope": True, "rope_theta": 10000.0,
                "linear_attn_config": {**LAYERS, "kda_layers": [1, 2, 4], "full_attn_layers": [3]}, "num_experts": 8, "num_experts_per_token": 3,
                "moe_intermediate_size": 20, "num_shared_experts": 2, "num_expert_group": 4, "topk_group": 2, "use_grouped_topk": True,

@@ -212,7 +212,7 @@ MIXER = ("bias of the convolution", "activation of the convolution", "groups", "
 FAMILIES = {
     "mamba2": dict(
         SMALL={"model_type": "mamba2", "vocab_size": 97, "hidden_size": 44, "num_hidden_layers": 3, "num_heads": 8, "head_dim": 11, "n_groups": 2,
-               "state_size": 13, "max_position_embeddings": 64},
+               "state_size": 13, "max_position_embeddings": 136},
         CASES={"plain": {}, "limits": {"time_step_limit": [0.02, 0.2], "tie_word_embeddings": True, "n_groups": 1, "conv_kernel": 2, "use_conv_bias": False},
                "bias": {"use_bias": True, "expand": 1, "num_heads": 4, "n_groups": 4, "time_step_limit": [0.0, math.inf]}},
         QUIRKS=(*MIXER, "norm of all groups"), Model=Mamba2, shapes=mamba2_shapes, F32=F32_TENSORS),
@@ -221,7 +221,7 @@ FAMILIES = {
                "hybrid_override_pattern": "M*-E", "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 12,
                "mamba_num_heads": 8, "mamba_head_dim": 9, "n_groups": 2, "ssm_state_size": 13, "conv_kernel": 4, "n_routed_experts": 8,
                "num_experts_per_tok": 3, "n_group": 4, "topk_group": 2,
-               "moe_intermediate_size": 28, "moe_shared_expert_intermediate_size": 36, "routed_scaling_factor": 2.5, "max_position_embeddings": 64},
+               "moe_intermediate_size": 28, "moe_shared_expert_intermediate_size": 36, "routed_scaling_factor": 2.5, "max_position_embeddings": 136},
         CASES={"plain": {},
                "words": {"hybrid_override_pattern": "absent", "layers_block_type": ["mamba", "moe", "attention", "mamba", "mlp"], "num_hidden_layers": 5,
                          "moe_latent_size": 20, "mlp_bias": True, "use_bias": True, "attention_bias": True, "use_conv_bias": False, "n_group": 1,

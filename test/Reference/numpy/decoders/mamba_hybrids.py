@@ -255,7 +255,7 @@ def falcon_shapes(c):
 
 
 HYBRID = {"vocab_size": 97, "hidden_size": 48, "intermediate_size": 36, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2,
-          "max_position_embeddings": 64, "mamba_n_heads": 6, "mamba_d_head": 16, "mamba_n_groups": 2, "mamba_d_state": 10, "mamba_d_conv": 4, "mamba_expand": 2}
+          "max_position_embeddings": 136, "mamba_n_heads": 6, "mamba_d_head": 16, "mamba_n_groups": 2, "mamba_d_state": 10, "mamba_d_conv": 4, "mamba_expand": 2}
 FAMILIES = {
     "granitemoehybrid": dict(
         SMALL={**HYBRID, "model_type": "granitemoehybrid", "layer_types": ["mamba", "attention", "mamba"], "embedding_multiplier": 3.0, "logits_scaling": 6.0,

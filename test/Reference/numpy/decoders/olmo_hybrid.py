@@ -105,7 +105,7 @@ def olmo_shapes(c):
 FAMILIES = {
     "olmo_hybrid": dict(
         SMALL={"model_type": "olmo_hybrid", "vocab_size": 97, "hidden_size": 48, "intermediate_size": 36, "num_hidden_layers": 4, "num_attention_heads": 4,
-               "num_key_value_heads": 4, "max_position_embeddings": 64, "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 10,
+               "num_key_value_heads": 4, "max_position_embeddings": 136, "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 10,
                "linear_value_head_dim": 14, "linear_conv_kernel_dim": 4, "linear_allow_neg_eigval": True, "rope_parameters": None},
         CASES={"plain": {},
                "usual-sizes": {"num_hidden_layers": 2, "linear_num_key_heads": "absent", "linear_num_value_heads": "absent", "linear_key_head_dim": "absent",

@@ -128,7 +128,7 @@ def lfm2_moe_shapes(c):
     return table
 
 
-SMALL = {"vocab_size": 97, "hidden_size": 48, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64,
+SMALL = {"vocab_size": 97, "hidden_size": 48, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 136,
          "rope_theta": 1000.0}
 LFM2 = ("norms of heads", "rotation", "first gate", "last gate", "bias of the convolution", "norm at the end")
 FAMILIES = {
