@@ -100,6 +100,10 @@ std::string ParameterWriter::tensorOf(int64_t layer, int64_t row, int64_t column
   return tensorName(layer, holding(firstIndices, rowAxis().logical(row) / rowsBelow % firstIndices.back()));
 }
 
+bool ParameterWriter::readsByColumns() const {
+  return std::all_of(parts.begin(), parts.end(), [](const SourceReader &part) { return part.readsByColumns(); });
+}
+
 Expected<ParameterWriter> ParameterWriter::create(const Parameter &parameter, const TensorReader &reader) {
   ParameterWriter writer(parameter, reader);
   RAPT_RETURN_IF_ERROR(withContext("parameter '" + parameter.name + "'", writer.check()));

@@ -24,6 +24,8 @@ public:
 
   const Parameter &getParameter() const { return *parameter; }
   const PackedExtents &getExtents() const { return extents; }
+  /// Whether neighbors of a column, not of a row, are neighbors in all source tensors.
+  bool readsByColumns() const;
 
 private:
   struct Block; // a rectangle of padded rows and columns
