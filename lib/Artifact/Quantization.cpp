@@ -3,8 +3,6 @@
 #include "lib/Artifact/Transposition.h"
 #include "lib/Support/Float16.h"
 #include "lib/Support/WideVectors.h"
-#include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
