@@ -9,9 +9,9 @@ namespace rapt::artifact {
 
 namespace {
 constexpr uint64_t rowBytes = panelWidth * sizeof(float);
-/// Bytes of f32 panels that are made at a time, at least one panel: many, so that rows of the checkpoint are read in
-/// long runs; where its columns are the runs, as many as a cache holds.
-constexpr uint64_t windowBytes = uint64_t(8) << 20, cachedBytes = uint64_t(256) << 10;
+/// Bytes of f32 that are made at a time, at least one panel or 32 rows: as many as a cache holds where the checkpoint
+/// has their values side by side, more where it is the other way round, so that it is read in long runs.
+constexpr uint64_t windowBytes = uint64_t(8) << 20, cachedBytes = ParameterWriter::cachedBytes;
 } // namespace
 
 QuantizedWriter::QuantizedWriter(std::unique_ptr<Parameter> plain, ParameterWriter floats, const Parameter &parameter)
@@ -48,7 +48,7 @@ Error QuantizedWriter::notFinite(int64_t layer, int64_t row, int64_t column) con
                "' holds NaN or infinity, which cannot be quantized"};
 }
 
-/// 32 rows, the first of them `first`, as f32 of `depth` columns each.
+/// At most 32 rows, the first of them `first`, as f32 of `depth` columns each.
 struct QuantizedWriter::Rows {
   int64_t first, count;
   const float *values;
@@ -59,13 +59,18 @@ Status QuantizedWriter::writeRows(int64_t layer, uint64_t begin, std::span<std::
                                   QuantizationError &error) const {
   const uint64_t rowBytes = uint64_t(depth) * sizeof(float), stored = uint64_t(groups) * groupBytes;
   const int64_t end = int64_t((begin + target.size() + stored - 1) / stored);
-  for (int64_t row = int64_t(begin / stored); row < end; row += panelWidth) {
-    const int64_t count = std::min(end - row, panelWidth);
+  const uint64_t window = floats.readsByColumns() ? windowBytes : cachedBytes;
+  const int64_t together = std::max<int64_t>(1, int64_t(window / (rowBytes * panelWidth))) * panelWidth;
+  for (int64_t row = int64_t(begin / stored); row < end; row += together) {
+    const int64_t count = std::min(end - row, together);
     const size_t bytes = size_t(uint64_t(count) * rowBytes);
     std::byte *memory = scratch.reserve(Scratch::Panels, bytes);
     RAPT_RETURN_IF_ERROR(floats.write(layer, uint64_t(row) * rowBytes, {memory, bytes}, scratch));
-    const Rows block = {row, count, reinterpret_cast<const float *>(memory)};
-    RAPT_RETURN_IF_ERROR(writeRowGroups(layer, block, begin, target, error));
+    for (int64_t first = 0; first < count; first += panelWidth) {
+      const auto *values = reinterpret_cast<const float *>(memory) + first * depth;
+      const Rows block = {row + first, std::min(count - first, panelWidth), values};
+      RAPT_RETURN_IF_ERROR(writeRowGroups(layer, block, begin, target, error));
+    }
   }
   return {};
 }
