@@ -100,6 +100,10 @@ std::string ParameterWriter::tensorOf(int64_t layer, int64_t row, int64_t column
   return tensorName(layer, holding(firstIndices, rowAxis().logical(row) / rowsBelow % firstIndices.back()));
 }
 
+bool ParameterWriter::readsByColumns() const {
+  return std::all_of(parts.begin(), parts.end(), [](const SourceReader &part) { return part.readsByColumns(); });
+}
+
 Expected<ParameterWriter> ParameterWriter::create(const Parameter &parameter, const TensorReader &reader) {
   ParameterWriter writer(parameter, reader);
   RAPT_RETURN_IF_ERROR(withContext("parameter '" + parameter.name + "'", writer.check()));
@@ -214,9 +218,12 @@ Status ParameterWriter::writePanelUnits(int64_t layer, uint64_t begin, uint64_t 
   const int64_t k = parameter->layout.k, rowsPerPanel = extents.rows / k;
   int64_t unit = begin / panelRowBytes;
   const int64_t last = end / panelRowBytes;
+  // Rows of the checkpoint are read in runs, which are as long as the panels together are wide.
+  const int64_t cached = std::max<int64_t>(1, int64_t(cachedBytes / (uint64_t(rowsPerPanel) * panelRowBytes)));
+  const int64_t together = readsByColumns() ? cached : extents.columns / panelWidth;
   while (unit < last) {
     const int64_t panel = unit / rowsPerPanel, row = unit % rowsPerPanel;
-    const int64_t whole = row == 0 ? (last - unit) / rowsPerPanel : 0;
+    const int64_t whole = row == 0 ? std::min((last - unit) / rowsPerPanel, together) : 0;
     const int64_t count = whole > 0 ? whole * rowsPerPanel : std::min(last - unit, rowsPerPanel - row);
     const int64_t panels = std::max<int64_t>(whole, 1), rowCount = whole > 0 ? rowsPerPanel : count;
     const Block block = {row * k, (row + rowCount) * k, panel * panelWidth, (panel + panels) * panelWidth};

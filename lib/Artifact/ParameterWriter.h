@@ -24,6 +24,10 @@ public:
 
   const Parameter &getParameter() const { return *parameter; }
   const PackedExtents &getExtents() const { return extents; }
+  /// Whether neighbors of a column, not of a row, are neighbors in all source tensors.
+  bool readsByColumns() const;
+  /// What is read and arranged at once where the order allows it, so that a cache holds it.
+  static constexpr uint64_t cachedBytes = uint64_t(256) << 10;
 
 private:
   struct Block; // a rectangle of padded rows and columns

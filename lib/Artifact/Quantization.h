@@ -45,12 +45,25 @@ struct Quantization {
   int64_t rowGroupBytes(int64_t depth) const { return rowCodeBytes(depth) + 2 + (zeroPoints ? 1 : 0); }
 };
 
+/// How far values are from what was stored: sums of squares.
+struct QuantizationError {
+  double error = 0, norm = 0;
+  void add(double stored, double value) {
+    error += (stored - value) * (stored - value);
+    norm += value * value;
+  }
+  void add(const QuantizationError &other) { error += other.error, norm += other.norm; }
+  /// Relative L2; 0 of nothing.
+  double relative() const;
+};
+
 /// Codes of a group of a panel, and what they stand for: scale[n] (code[k][n] - zero[n]).
 struct QuantizedGroup {
   static constexpr int64_t width = panelWidth;
-  std::vector<uint8_t> codes; ///< [rows][32]
+  std::vector<uint8_t> codes; ///< [rows][32], and rows of zeros that fill a word of 32 bits
   float scales[width];        ///< values of bf16
   uint8_t zeros[width];
+  QuantizationError errors[width]; ///< of each column
 
   double value(int64_t row, int64_t column) const {
     return double(scales[column]) * (int(codes[row * width + column]) - int(zeros[column]));
@@ -65,21 +78,9 @@ int quantize(const float *panel, int64_t rows, const Quantization &how, Quantize
 void writeGroup(const QuantizedGroup &group, int64_t rows, int64_t groupRows, const Quantization &how,
                 std::byte *target);
 
-/// Writes `column` of a group as a group of how.rowGroupBytes(...) bytes of a row-major row. Elements beyond `depth`
-/// are zeros.
-void writeRowGroup(const QuantizedGroup &group, int64_t column, int64_t depth, int64_t groupDepth,
-                   const Quantization &how, std::byte *target);
-
-/// How far values are from what was stored: sums of squares.
-struct QuantizationError {
-  double error = 0, norm = 0;
-  void add(double stored, double value) {
-    error += (stored - value) * (stored - value);
-    norm += value * value;
-  }
-  void add(const QuantizationError &other) { error += other.error, norm += other.norm; }
-  /// Relative L2; 0 of nothing.
-  double relative() const;
-};
+/// Writes the columns of a group as groups of how.rowGroupBytes(...) bytes of 32 row-major rows, one after another.
+/// Elements beyond `depth` are zeros.
+void writeRowGroups(const QuantizedGroup &group, int64_t depth, int64_t groupDepth, const Quantization &how,
+                    std::byte *target);
 
 } // namespace rapt::artifact

@@ -1,5 +1,6 @@
 //===- QuantizedWriter.cpp - Bytes of one quantized parameter ------------------===//
 #include "lib/Artifact/QuantizedWriter.h"
+#include "lib/Artifact/Transposition.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,8 +9,9 @@ namespace rapt::artifact {
 
 namespace {
 constexpr uint64_t rowBytes = panelWidth * sizeof(float);
-/// Bytes of f32 panels that are made at a time, at least one panel.
-constexpr uint64_t windowBytes = uint64_t(8) << 20;
+/// Bytes of f32 that are made at a time, at least one panel or 32 rows: as many as a cache holds where the checkpoint
+/// has their values side by side, more where it is the other way round, so that it is read in long runs.
+constexpr uint64_t windowBytes = uint64_t(8) << 20, cachedBytes = ParameterWriter::cachedBytes;
 } // namespace
 
 QuantizedWriter::QuantizedWriter(std::unique_ptr<Parameter> plain, ParameterWriter floats, const Parameter &parameter)
@@ -46,7 +48,7 @@ Error QuantizedWriter::notFinite(int64_t layer, int64_t row, int64_t column) con
                "' holds NaN or infinity, which cannot be quantized"};
 }
 
-/// 32 rows, the first of them `first`, as f32 of `depth` columns each.
+/// At most 32 rows, the first of them `first`, as f32 of `depth` columns each.
 struct QuantizedWriter::Rows {
   int64_t first, count;
   const float *values;
@@ -57,13 +59,18 @@ Status QuantizedWriter::writeRows(int64_t layer, uint64_t begin, std::span<std::
                                   QuantizationError &error) const {
   const uint64_t rowBytes = uint64_t(depth) * sizeof(float), stored = uint64_t(groups) * groupBytes;
   const int64_t end = int64_t((begin + target.size() + stored - 1) / stored);
-  for (int64_t row = int64_t(begin / stored); row < end; row += panelWidth) {
-    const int64_t count = std::min(end - row, panelWidth);
+  const uint64_t window = floats.readsByColumns() ? windowBytes : cachedBytes;
+  const int64_t together = std::max<int64_t>(1, int64_t(window / (rowBytes * panelWidth))) * panelWidth;
+  for (int64_t row = int64_t(begin / stored); row < end; row += together) {
+    const int64_t count = std::min(end - row, together);
     const size_t bytes = size_t(uint64_t(count) * rowBytes);
     std::byte *memory = scratch.reserve(Scratch::Panels, bytes);
     RAPT_RETURN_IF_ERROR(floats.write(layer, uint64_t(row) * rowBytes, {memory, bytes}, scratch));
-    const Rows block = {row, count, reinterpret_cast<const float *>(memory)};
-    RAPT_RETURN_IF_ERROR(writeRowGroups(layer, block, begin, target, error));
+    for (int64_t first = 0; first < count; first += panelWidth) {
+      const auto *values = reinterpret_cast<const float *>(memory) + first * depth;
+      const Rows block = {row + first, std::min(count - first, panelWidth), values};
+      RAPT_RETURN_IF_ERROR(writeRowGroups(layer, block, begin, target, error));
+    }
   }
   return {};
 }
@@ -72,27 +79,27 @@ Status QuantizedWriter::writeRowGroups(int64_t layer, Rows block, uint64_t begin
                                        QuantizationError &error) const {
   const uint64_t end = begin + target.size();
   std::vector<float> panel(size_t(groupDepth * panelWidth));
-  std::vector<std::byte> bytes(groupBytes);
+  std::vector<std::byte> bytes(size_t(panelWidth) * groupBytes);
   QuantizedGroup quantized;
   for (int64_t group = 0; group < groups; ++group) {
     const int64_t first = group * groupDepth, count = std::min(groupDepth, depth - first);
-    for (int64_t row = 0; row < block.count; ++row)
-      for (int64_t i = 0; i < count; ++i)
-        panel[i * panelWidth + row] = block.values[row * depth + first + i];
+    transpose(reinterpret_cast<const std::byte *>(block.values + first), size_t(depth) * sizeof(float),
+              reinterpret_cast<std::byte *>(panel.data()), rowBytes, size_t(block.count), size_t(count), sizeof(float));
     if (int column = quantize(panel.data(), count, how, quantized); column >= 0) {
       const float *row = block.values + column * depth + first;
       const int64_t at = std::find_if_not(row, row + count, [](float x) { return std::isfinite(x); }) - row;
       return notFinite(layer, block.first + column, first + at);
     }
+    artifact::writeRowGroups(quantized, count, groupDepth, how, bytes.data());
     for (int64_t row = 0; row < block.count; ++row) {
       const uint64_t from = uint64_t((block.first + row) * groups + group) * groupBytes, to = from + groupBytes;
       if (to <= begin || from >= end)
         continue;
-      for (int64_t i = 0; i < count && from >= begin; ++i)
-        error.add(quantized.value(i, row), panel[i * panelWidth + row]);
-      writeRowGroup(quantized, row, count, groupDepth, how, bytes.data());
+      if (from >= begin)
+        error.add(quantized.errors[row]);
       const uint64_t start = std::max(from, begin), stop = std::min(to, end);
-      std::memcpy(target.data() + (start - begin), bytes.data() + (start - from), stop - start);
+      std::memcpy(target.data() + (start - begin), bytes.data() + uint64_t(row) * groupBytes + (start - from),
+                  stop - start);
     }
   }
   return {};
@@ -103,7 +110,9 @@ Status QuantizedWriter::writePanels(int64_t layer, uint64_t begin, std::span<std
   const uint64_t end = begin + target.size();
   int64_t unit = int64_t(begin / groupBytes);
   const int64_t last = int64_t((end + groupBytes - 1) / groupBytes);
-  const int64_t together = std::max<int64_t>(1, int64_t(windowBytes / (uint64_t(depth) * rowBytes))); // panels
+  const uint64_t window = floats.readsByColumns() ? cachedBytes : windowBytes;
+  const int64_t together = std::max<int64_t>(1, int64_t(window / (uint64_t(depth) * rowBytes))); // panels
+  QuantizedGroup quantized;
   while (unit < last) {
     // Whole panels, or a range of groups of one.
     const int64_t panel = unit / groups, group = unit % groups;
@@ -118,7 +127,7 @@ Status QuantizedWriter::writePanels(int64_t layer, uint64_t begin, std::span<std
     for (int64_t i = unit; i < unit + count; ++i) {
       const int64_t row = i / groups * depth + i % groups * groupDepth - firstRow;
       const auto *values = reinterpret_cast<const float *>(memory) + row * panelWidth;
-      RAPT_RETURN_IF_ERROR(writeUnit(layer, i, values, begin, target, error));
+      RAPT_RETURN_IF_ERROR(writeUnit(layer, i, values, begin, target, quantized, error));
     }
     unit += count;
   }
@@ -126,9 +135,8 @@ Status QuantizedWriter::writePanels(int64_t layer, uint64_t begin, std::span<std
 }
 
 Status QuantizedWriter::writeUnit(int64_t layer, int64_t unit, const float *panel, uint64_t begin,
-                                  std::span<std::byte> target, QuantizationError &error) const {
+                                  std::span<std::byte> target, QuantizedGroup &group, QuantizationError &error) const {
   const int64_t count = std::min(groupDepth, depth - unit % groups * groupDepth);
-  QuantizedGroup group;
   if (int column = quantize(panel, count, how, group); column >= 0) {
     int64_t row = 0;
     while (row + 1 < count && std::isfinite(panel[row * panelWidth + column]))
@@ -137,9 +145,8 @@ Status QuantizedWriter::writeUnit(int64_t layer, int64_t unit, const float *pane
   }
   const uint64_t from = uint64_t(unit) * groupBytes, end = begin + target.size();
   if (from >= begin)
-    for (int64_t row = 0; row < count; ++row)
-      for (int64_t column = 0; column < panelWidth; ++column)
-        error.add(group.value(row, column), panel[row * panelWidth + column]);
+    for (const QuantizationError &column : group.errors)
+      error.add(column);
   if (from >= begin && from + groupBytes <= end) {
     writeGroup(group, count, groupDepth, how, target.data() + (from - begin));
     return {};

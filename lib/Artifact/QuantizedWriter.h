@@ -26,7 +26,7 @@ private:
   Status writePanels(int64_t layer, uint64_t begin, std::span<std::byte> target, Scratch &scratch,
                      QuantizationError &error) const;
   Status writeUnit(int64_t layer, int64_t unit, const float *panel, uint64_t begin, std::span<std::byte> target,
-                   QuantizationError &error) const;
+                   QuantizedGroup &group, QuantizationError &error) const;
   Status writeRows(int64_t layer, uint64_t begin, std::span<std::byte> target, Scratch &scratch,
                    QuantizationError &error) const;
   Status writeRowGroups(int64_t layer, Rows block, uint64_t begin, std::span<std::byte> target,

@@ -49,6 +49,8 @@ public:
   const Shape &getShape() const { return view.getShape(); }
   int64_t getRows() const { return view.getRows(); }
   int64_t getColumns() const { return view.getColumns(); }
+  /// Whether neighbors of a column, not of a row, are neighbors in the tensor.
+  bool readsByColumns() const { return transposed; }
 
   /// Reads from tensor `name`, which has the source's shape. With `direct`, dense row-major values go there instead of
   /// into the scratch memory, where they are not transposed.

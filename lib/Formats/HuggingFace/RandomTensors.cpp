@@ -3,6 +3,7 @@
 #include "lib/Support/CheckedMath.h"
 #include "lib/Support/Float16.h"
 #include "lib/Support/Json.h"
+#include "lib/Support/WideVectors.h"
 #include <cmath>
 #include <cstring>
 
@@ -10,10 +11,12 @@ using namespace rapt;
 using namespace rapt::huggingface;
 using artifact::DType;
 
+#pragma clang fp contract(off)
+
 static constexpr uint64_t goldenGamma = 0x9E3779B97F4A7C15;
 
 /// The output function of splitmix64.
-static uint64_t mix64(uint64_t z) {
+[[gnu::always_inline]] static inline uint64_t mix64(uint64_t z) {
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
   z = (z ^ z >> 27) * 0x94D049BB133111EB;
   return z ^ z >> 31;
@@ -28,14 +31,46 @@ static uint64_t fnv1a64(std::string_view text) {
 
 namespace {
 
+/// Where the sequence of a tensor begins, and what makes values of its integers.
+struct Sequence {
+  uint64_t base;
+  float scale, shift;
+};
+
+/// Elements first, first + 1, .. of a tensor. The bytes of `out` need not be aligned, so values go through a small
+/// block.
+template <DType type> struct Fill {
+  template <int bytes>
+  [[gnu::always_inline]] static int run(const Sequence &sequence, uint64_t first, uint64_t count, std::byte *out) {
+    using T = std::conditional_t<type == DType::F32, float, uint16_t>;
+    constexpr uint64_t blockSize = 512;
+    int32_t integers[blockSize];
+    T block[blockSize];
+    uint64_t counter = sequence.base + first * goldenGamma;
+    const float scale = sequence.scale, shift = sequence.shift;
+    for (uint64_t done = 0; done < count; done += blockSize) {
+      const uint64_t n = std::min(blockSize, count - done);
+      for (uint64_t i = 0; i < n; ++i) // apart from the rest, which the compiler can then vectorize
+        integers[i] = int32_t(mix64(counter + i * goldenGamma) >> 40) * 2 + 1 - (1 << 24);
+      for (uint64_t i = 0; i < n; ++i) {
+        const float product = float(integers[i]) * scale, value = shift + product;
+        block[i] = type == DType::F32 ? value : type == DType::BF16 ? f32ToBf16(value) : f32ToF16(value);
+      }
+      counter += n * goldenGamma;
+      std::memcpy(out + done * sizeof(T), block, n * sizeof(T));
+    }
+    return 0;
+  }
+};
+
 class RandomReader : public artifact::TensorReader {
 public:
   RandomReader(uint64_t seed, DType dtype, std::span<const TensorRequest> requests) : dtype(dtype) {
     for (const TensorRequest &request : requests)
-      tensors.emplace(request.name, Entry{{dtype, request.shape},
-                                          mix64(fnv1a64(request.name) + mix64(seed + goldenGamma)) + goldenGamma,
-                                          scaleOf(request.init),
-                                          request.init.kind == Init::NormWeight ? 1.0f : 0.0f});
+      tensors.emplace(request.name,
+                      Entry{{dtype, request.shape},
+                            {mix64(fnv1a64(request.name) + mix64(seed + goldenGamma)) + goldenGamma,
+                             scaleOf(request.init), request.init.kind == Init::NormWeight ? 1.0f : 0.0f}});
   }
 
   const artifact::TensorInfo *find(std::string_view name) const override {
@@ -55,19 +90,18 @@ public:
       return Error{"random tensor \"" + json::printable(name) + "\": bytes " + std::to_string(byteOffset) + " to " +
                    std::to_string(byteOffset + out.size()) + " are not inside it"};
     if (dtype == DType::F32)
-      fill<float>(entry, first, count, out.data(), [](float value) { return value; });
+      runWide<Fill<DType::F32>>(entry.sequence, first, count, out.data());
     else if (dtype == DType::BF16)
-      fill<uint16_t>(entry, first, count, out.data(), [](float value) { return f32ToBf16(value); });
+      runWide<Fill<DType::BF16>>(entry.sequence, first, count, out.data());
     else
-      fill<uint16_t>(entry, first, count, out.data(), [](float value) { return f32ToF16(value); });
+      runWide<Fill<DType::F16>>(entry.sequence, first, count, out.data());
     return {};
   }
 
 private:
   struct Entry {
     artifact::TensorInfo info;
-    uint64_t base;
-    float scale, shift;
+    Sequence sequence;
   };
 
   static float scaleOf(Init init) {
@@ -82,27 +116,6 @@ private:
       return 0x1p-28f;
     }
     return 0;
-  }
-
-  /// The bytes of `out` need not be aligned, so values go through a small block.
-  template <typename T, typename Round>
-  static void fill(const Entry &entry, uint64_t first, uint64_t count, std::byte *out, Round round) {
-    constexpr uint64_t blockSize = 512;
-    int32_t integers[blockSize];
-    T block[blockSize];
-    uint64_t counter = entry.base + first * goldenGamma;
-    float scale = entry.scale, shift = entry.shift;
-    for (uint64_t done = 0; done < count; done += blockSize) {
-      uint64_t n = std::min(blockSize, count - done);
-      for (uint64_t i = 0; i < n; ++i) // apart from the rest, which the compiler can then vectorize
-        integers[i] = int32_t(mix64(counter + i * goldenGamma) >> 40) * 2 + 1 - (1 << 24);
-      for (uint64_t i = 0; i < n; ++i) {
-        float product = float(integers[i]) * scale;
-        block[i] = round(shift + product);
-      }
-      counter += n * goldenGamma;
-      std::memcpy(out + done * sizeof(T), block, n * sizeof(T));
-    }
   }
 
   DType dtype;

@@ -1,6 +1,7 @@
 // Quantized rows against quantized panels of the transpose: the same groups, at other bytes.
 #include "lib/Artifact/QuantizedWriter.h"
 #include "MemoryReader.h"
+#include "lib/Artifact/Transposition.h"
 #include "lib/Support/Float16.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -97,6 +98,28 @@ TEST(QuantizedWriter, RowsHoldWhatPanelsHold) {
       EXPECT_GT(panels.error.relative(), 0);
       EXPECT_NEAR(panels.error.relative(), byRows.error.relative(), 1e-12);
     }
+}
+
+/// Panels are made some at a time, of sources by rows and by columns, each from another number of them on.
+TEST(QuantizedWriter, PanelsDoNotDependOnWindowsAndSources) {
+  std::mt19937 random(7);
+  const int64_t rows = 701, columns = 197;
+  MemoryReader byRows = readerOf(random, rows, columns), byColumns;
+  std::vector<std::byte> transposed(size_t(rows * columns * 4));
+  transpose(byRows.bytesOf("w").data(), size_t(columns) * 4, transposed.data(), size_t(rows) * 4, size_t(rows),
+            size_t(columns), 4);
+  byColumns.add("w", {DType::F32, {columns, rows}}, std::move(transposed));
+  for (const Quantization how : {Quantization{8, 0, false}, Quantization{4, 32, true}}) {
+    SCOPED_TRACE(std::to_string(how.bits) + " bits");
+    Matrix whole(byRows, how, /*isByRows=*/false, 0), cut(byRows, how, false, 0);
+    cut.parameter.sources = {{"w", {columns, rows}, {Transpose{{1, 0}}}}};
+    ASSERT_TRUE(whole.write(byRows, whole.bytes.size()));
+    ASSERT_TRUE(cut.write(byColumns, 64 * 641));
+    EXPECT_TRUE(whole.bytes == cut.bytes);
+    EXPECT_NEAR(whole.error.relative(), cut.error.relative(), 1e-12);
+    ASSERT_TRUE(cut.write(byColumns, cut.bytes.size()));
+    EXPECT_TRUE(whole.bytes == cut.bytes);
+  }
 }
 
 TEST(QuantizedWriter, RowsNameTheTensorThatIsNotFinite) {

@@ -5,6 +5,7 @@
 #include "lib/Formats/HuggingFace/SafeTensorsWriter.h"
 #include "lib/Support/Float16.h"
 #include "test/Unit/TemporaryFolder.h"
+#include "test/Unit/VectorWidths.h"
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -65,6 +66,21 @@ TEST_F(Tensors, RandomValuesFollowTheSpecification) {
             (std::vector<float>{0x1.efec2ep-1f, 0x1.fbc154p-1f, 0x1.046536p+0f, 0x1.1610c6p+0f}));
   EXPECT_EQ(readFloats(*reader, "ln_f.bias", 4),
             (std::vector<float>{0x1.bbe196p-5f, 0x1.98fbcp-10f, -0x1.e94aa4p-6f, 0x1.5124eep-5f}));
+}
+
+TEST_F(Tensors, RandomValuesDoNotDependOnVectors) {
+  std::vector<std::vector<std::byte>> all;
+  test::forEachVectorWidth([&] {
+    std::vector<std::byte> bytes;
+    for (DType dtype : {DType::F32, DType::BF16, DType::F16}) {
+      const size_t before = bytes.size();
+      bytes.resize(before + 1500 * artifact::sizeOf(dtype));
+      ASSERT_TRUE(makeRandomTensors(1, dtype, requests)->read("a.weight", 0, std::span(bytes).subspan(before)));
+    }
+    all.push_back(std::move(bytes));
+  });
+  for (const std::vector<std::byte> &bytes : all)
+    EXPECT_TRUE(bytes == all[0]);
 }
 
 TEST_F(Tensors, RandomValuesDoNotDependOnWindows) {
