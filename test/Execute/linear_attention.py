@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compiled linear attention against its closed form in float64: sums over pairs of tokens, and for the delta rule a triangular system, where
 the op is a recurrence. Rows of all lengths, heads shared in both directions, decays by head and by channel, states in slots; the same
-bits for any number of workers, and for a text in pieces of a multiple of 8 tokens. What no row may read is NaN."""
+bits for any number of workers, and for a text in pieces of a multiple of 8 tokens, or of 64 where these are computed at once. What no row may read is
+NaN."""
 
 import dataclasses
 
@@ -11,6 +12,7 @@ import kernels
 from linear_attention_formula import closed_form
 
 tools = kernels.tools(__doc__)
+MATMUL = next((option.partition("=")[2] for option in tools.options if option.startswith("--f32-matmul=")), "")
 checks = kernels.Checks()
 random = np.random.default_rng(23)
 
@@ -35,6 +37,16 @@ class Kernel:
     @property
     def outputs(self):
         return max(self.states, self.queries)
+
+    @property
+    def is_chunked(self):
+        """Whether a GPU's tensor cores compute 64 tokens at once."""
+        return "--target=cuda" in tools.options and self.decay != "channel" and (self.dtype != "f32" or MATMUL != "")
+
+    def bounds(self, exact):
+        """Of outputs and of states: `exact` in f32. Chunks have a state of tf32."""
+        state = 2e-3 if self.is_chunked and (self.dtype != "f32" or MATMUL == "tf32") else exact
+        return (1e-2 if self.dtype != "f32" else state), state
 
     @property
     def name(self):
@@ -153,16 +165,16 @@ def check(kernel, lengths, decays=(-2, 0)):
     wide = {name: np.nan_to_num(array) if array.dtype == np.float32 and name != "state" else array for name, array in wide.items()}
     output, state = expected(kernel, wide, given["begin"], source, target)
     got, new = run(kernel, given)
-    checks.near(f"{label}: output", got, output, 1e-2 if kernel.dtype != "f32" else 2e-5)
+    checks.near(f"{label}: output", got, output, kernel.bounds(2e-5)[0])
     if new is not None:
         written = np.zeros(len(new), bool)
         written[target] = True
         own = (slice(None), 1) if kernel.state == "layer" else slice(None)
-        checks.near(f"{label}: state", new[own][written], state[own][written], 2e-5)
+        checks.near(f"{label}: state", new[own][written], state[own][written], kernel.bounds(2e-5)[1])
         checks.equal(f"{label}: other slots", new[~written], given["state"][~written])
         if kernel.state == "layer":
             checks.equal(f"{label}: other layers", new[:, [0, 2]], given["state"][:, [0, 2]])
-    for workers in (1, 7):
+    for workers in (1, 7) if not tools.device else ():
         again = run(kernel, given, workers, kernels.threads(workers))
         for name, first, second in zip(("output", "state"), (got, new), again):
             if first is not None:
@@ -178,9 +190,21 @@ def check_pieces(kernel, length, cut, isWhole):
         part = {name: array[own] if name in ("q", "k", "v", "decay", "beta") else array for name, array in given.items()}
         output, state = run(kernel, part | {"begin": np.array([0, own.stop - own.start], np.int32), "state": state})
         pieces.append(output)
-    compare = checks.equal if isWhole else lambda name, got, expected: checks.near(name, got, expected, 1e-2 if kernel.dtype != "f32" else 2e-6)
-    compare(f"{kernel.name}: output of {length} tokens, cut at {cut}", np.concatenate(pieces), whole)
-    compare(f"{kernel.name}: state of {length} tokens, cut at {cut}", state, last)
+    for what, got, expected, bound in zip(("output", "state"), (np.concatenate(pieces), state), (whole, last), kernel.bounds(2e-6)):
+        name = f"{kernel.name}: {what} of {length} tokens, cut at {cut}"
+        checks.equal(name, got, expected) if isWhole else checks.near(name, got, expected, bound)
+
+
+def check_forgetting(kernel, length):
+    """A decay of minus infinity is one whose exponential is 0."""
+    given, *_ = inputs_of(kernel, [length], spare=0)
+    given["decay"][7::11] = -np.inf
+    results = run(kernel, given)
+    finite = run(kernel, given | {"decay": np.maximum(given["decay"], -1e5)})
+    for what, first, second in zip(("output", "state"), results, finite):
+        if first is not None:
+            checks.equal(f"{kernel.name}: {what} behind decays of minus infinity", first, second)
+    checks.equal(f"{kernel.name}: numbers behind decays of minus infinity", np.isfinite(results[0]), np.ones(results[0].shape, bool))
 
 
 KERNELS = [
@@ -194,6 +218,15 @@ KERNELS = [
 LENGTHS = ([], [1], [0, 3, 0, 17], [5, 1, 0, 2, 64])
 if tools.options:  # another instruction set: one of each kind
     KERNELS = [KERNELS[i] for i in (1, 4, 6, 9, 10, 12)]
+if "--target=cuda" in tools.options:
+    # Chunks: a head each of all kinds, channels that no tile has, several queries and slices, a whole and a last chunk, and one that is too short.
+    KERNELS = ([kernel for kernel in KERNELS if kernel.dtype == "f32"] if not MATMUL else []) + [
+        dataclasses.replace(kernel, dtype="f32" if MATMUL else kernel.dtype) for kernel in (
+            Kernel("linear", 2, 1, 1, (7, 5), state="none", scale=0.5, dtype="f16"), Kernel("gated", 1, 1, 1, (16, 33), "head", state="layer", dtype="bf16"),
+            Kernel("delta", 1, 1, 1, (33, 16), state="slots", dtype="bf16"), Kernel("gated_delta", 1, 1, 1, (40, 32), "head", dtype="bf16"))]
+    LENGTHS = (*LENGTHS[:-1], [63, 0, 65, 24, 129])
+    if MATMUL == "3xtf32":  # every day: one of them
+        KERNELS, LENGTHS = [dataclasses.replace(KERNELS[-1], channels=(16, 16))], ([], [24, 0, 65])
 declarations = "".join(f"attn.dim @{dim} min 0 max 65536\n" for dim in ("tokens", "rows", "slots"))
 program = kernels.Program(tools, "linear_attention", declarations + "".join(kernel.text() for kernel in KERNELS))
 for kernel in KERNELS:
@@ -202,8 +235,9 @@ for kernel in KERNELS:
     if kernel.decay:
         check(kernel, [40], decays=(-30, -20))  # the exponential of their sum alone is 0 or overflows
         check(kernel, [40], decays=(-1e-6, 0))
+        check_forgetting(kernel, 40)
     if kernel.state == "rows":
-        check_pieces(kernel, 33, 1, False)
-        check_pieces(kernel, 33, 24, True)
-        check_pieces(kernel, 33, 32, True)
+        at_once = 64 if kernel.is_chunked else 8
+        for cut in (1, 3 * at_once, 4 * at_once) if at_once == 8 else (1, at_once):
+            check_pieces(kernel, 4 * at_once + 1 if at_once == 8 else at_once + 30, cut, cut != 1)
 checks.finish()
