@@ -30,7 +30,7 @@ def AttnGPU_LinearAttentionTileOp : AttnGPU_Op<"linear_attention_tile", [
         -> (tensor<?x1x32xbf16>, tensor<?x32x128x128xf32>) {
       %zero = arith.constant 0 : index
       %0:2 = attn_gpu.linear_attention_tile %q, %k, %v decay(%g : tensor<?x1xf32>) beta(%b : tensor<?x1xf32>) from[%slot, %head, %zero, %zero] to[%slot, %head, %zero, %zero]
-          outs(%o : tensor<?x1x32xbf16>) states(%s : tensor<?x32x128x128xf32>) tiles <columns = 32, warps = 4, chunk = 64, least = 24, matmul = tf32> {scale = 1.0 : f64}
+          outs(%o : tensor<?x1x32xbf16>) states(%s : tensor<?x32x128x128xf32>) tiles <columns = 32, warps = 4, chunk = 64, least = 32, matmul = tf32> {scale = 1.0 : f64}
           : tensor<?x1x128xbf16>, tensor<?x1x128xbf16>, tensor<?x1x32xbf16> -> tensor<?x1x32xbf16>, tensor<?x32x128x128xf32>
       return %0#0, %0#1 : tensor<?x1x32xbf16>, tensor<?x32x128x128xf32>
     }

@@ -106,7 +106,7 @@ def AttnGPU_LinearAttentionTilesAttr : AttnGPU_ScheduleAttr<"LinearAttentionTile
     A thread block of `warps` warps has at most `columns` value channels of a state. Without `chunk` it takes one token after the other: the recurrent form. With `chunk`, 16 tokens for each warp, it takes so many tokens at once, in the
     chunked form, whose matmuls multiply as `matmul` says. A last chunk of fewer than `least` tokens is computed in the recurrent form. It is the schedule of linear attention, too.
 
-    Example: `#attn_gpu.linear_attention_tiles<columns = 32, warps = 4, chunk = 64, least = 24, matmul = tf32>`
+    Example: `#attn_gpu.linear_attention_tiles<columns = 32, warps = 4, chunk = 64, least = 32, matmul = tf32>`
   }];
   let parameters = (ins "int64_t":$columns, "int64_t":$warps, AttnGPU_NumberParameter<0>:$chunk, AttnGPU_NumberParameter<0>:$least, AttnGPU_FloatMatmulParameter:$matmul);
   let extraClassDeclaration = [{

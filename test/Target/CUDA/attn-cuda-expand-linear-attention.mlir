@@ -18,14 +18,14 @@ gpu.module @kernels {
   // CHECK: arith.subf %{{.*}}, %[[WHOLE]]
   // CHECK: nvvm.cp.async.wait.group 0
   // CHECK: nvvm.barrier
-  // Products of keys times beta and the decays between them; exponents are 0 where a token is not before.
-  // CHECK: attn_gpu.multiply tf32 {{.*}} transposed k %{{.*}} depth 8
+  // Products of keys, as they are in bf16, times beta and the decays between them; exponents are 0 where a token is not before.
+  // CHECK-COUNT-4: attn_gpu.mma
   // CHECK: attn_gpu.map
   // CHECK: %[[BEFORE:.*]] = arith.cmpi slt
   // CHECK: %[[EXPONENT:.*]] = arith.select %[[BEFORE]], %{{.*}}, %cst
   // CHECK: math.exp %[[EXPONENT]]
   // CHECK: arith.select %[[BEFORE]]
-  // CHECK: attn_gpu.store_matrix
+  // CHECK-COUNT-4: attn_gpu.store_matrix
   // CHECK: nvvm.bar.warp.sync
   // The first block of 16: 120 multiply-adds for each value channel.
   // CHECK: attn_gpu.multiply tf32
@@ -38,7 +38,7 @@ gpu.module @kernels {
   // CHECK: attn_gpu.multiply tf32
   // CHECK-COUNT-360: llvm.intr.fma
   // The outputs, whose blocks behind the warp's own are not read.
-  // CHECK: attn_gpu.multiply tf32
+  // CHECK-COUNT-4: attn_gpu.mma
   // CHECK: arith.cmpi sle
   // CHECK: attn_gpu.multiply tf32
   // CHECK: attn_gpu.multiply tf32

@@ -3,7 +3,7 @@
 
 // Numbers of 16 bits are tf32 as they are: chunks on tensor cores. Those of f32 are multiplied exactly, where the recurrent form is faster.
 // CHECK-LABEL: @types
-// CHECK: attn.linear_attention {{.*}} {attn_gpu.schedule = #attn_gpu.linear_attention_tiles<columns = 32, warps = 4, chunk = 64, least = 24, matmul = tf32>}
+// CHECK: attn.linear_attention {{.*}} {attn_gpu.schedule = #attn_gpu.linear_attention_tiles<columns = 32, warps = 4, chunk = 64, least = 32, matmul = tf32>}
 // CHECK: attn.linear_attention {{.*}} {attn_gpu.schedule = #attn_gpu.linear_attention_tiles<columns = 32, warps = 4>}
 // Near misses: keys in f32, and shared memory that does not hold a chunk of 256 channels.
 // CHECK: attn.linear_attention {{.*}} {attn_gpu.schedule = #attn_gpu.linear_attention_tiles<columns = 32, warps = 4>}
@@ -41,8 +41,8 @@ func.func @wide(%q: tensor<?x1x257xf32>, %v: tensor<?x1x8xf32>, %begin: tensor<?
 // On request f32 are multiplied on tensor cores, with half of the value channels: their tiles are larger. Mixed types are f32.
 module attributes {attn.target = {target = "cuda", tf32_terms = 2 : i64}} {
   // CHECK-LABEL: @floats
-  // CHECK: {attn_gpu.schedule = #attn_gpu.linear_attention_tiles<columns = 16, warps = 4, chunk = 64, least = 24, matmul = tf32x3>}
-  // CHECK: {attn_gpu.schedule = #attn_gpu.linear_attention_tiles<columns = 32, warps = 4, chunk = 64, least = 24, matmul = tf32x3>}
+  // CHECK: {attn_gpu.schedule = #attn_gpu.linear_attention_tiles<columns = 16, warps = 4, chunk = 64, least = 32, matmul = tf32x3>}
+  // CHECK: {attn_gpu.schedule = #attn_gpu.linear_attention_tiles<columns = 32, warps = 4, chunk = 64, least = 32, matmul = tf32x3>}
   func.func @floats(%q: tensor<?x1x128xf32>, %k: tensor<?x1x64xbf16>, %v: tensor<?x1x64xf32>, %begin: tensor<?xi32>) -> (tensor<?x1x128xf32>, tensor<?x1x64xbf16>) {
     %0 = attn.linear_attention linear %q, %q, %q rows(%begin) : tensor<?x1x128xf32>, tensor<?x1x128xf32>, tensor<?x1x128xf32>, tensor<?xi32>
     %1 = attn.linear_attention linear %k, %k, %v rows(%begin) : tensor<?x1x64xbf16>, tensor<?x1x64xbf16>, tensor<?x1x64xf32>, tensor<?xi32>

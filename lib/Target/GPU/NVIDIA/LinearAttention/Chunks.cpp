@@ -119,6 +119,46 @@ private:
       return Values(made.getResults());
     })[0];
   }
+  /// The products of the warp's rows of `left` and all keys, 16 columns after 16. Those of two numbers of 16 bits are
+  /// exact: instructions for these multiply twice as many.
+  Values dotsOf(Value left) {
+    auto tile = cast<TileType>(left.getType());
+    const Type element = tile.getElementType();
+    const bool areHalves = !element.isF32() && element == op.getKeyTile().getElementType();
+    auto operand = [&](MatmulOperand which) {
+      return FragmentType::get(b.getContext(), kBlock, kBlock, element, MmaLayoutAttr::get(b.getContext(), which));
+    };
+    const Values init(size_t(chunk / kBlock), zeros(fragment(kBlock, kBlock)));
+    const int64_t depth = areHalves ? kBlock : kDepth;
+    Value end = code.index(llvm::alignTo(code.keys, depth));
+    return code.loop(code.index(0), end, depth, init, [&](Value k, ValueRange carried) {
+      if (!areHalves) {
+        auto made = MultiplyOp::create(b, code.tiles.getMatmul(), left, key, firstOfWarp, code.index(0), k, kDepth,
+                                       carried, /*transposed=*/true);
+        return Values(made.getResults());
+      }
+      Values sums;
+      Value rows = LoadMatrixOp::create(b, operand(MatmulOperand::a), left, firstOfWarp, k, /*transpose=*/false);
+      for (auto [group, sum] : llvm::enumerate(carried)) {
+        Value first = code.index(int64_t(group) * kBlock);
+        Value others = LoadMatrixOp::create(b, operand(MatmulOperand::b), key, first, k, /*transpose=*/true);
+        sums.push_back(MmaOp::create(b, rows, others, sum));
+      }
+      return sums;
+    });
+  }
+
+  /// A number for each two tokens i, of the warp, and j, in shared memory.
+  void storePairs(ValueRange dots, function_ref<Value(Value x, Value i, Value j)> compute) {
+    for (auto [group, sums] : llvm::enumerate(dots)) {
+      Value first = code.index(int64_t(group) * kBlock);
+      Value made = map(fragment(kBlock, kBlock), sums, [&](ValueRange x, Value row, Value column) {
+        return compute(x[0], code.add(firstOfWarp, row), code.add(first, column));
+      });
+      StoreMatrixOp::create(b, made, pairs, firstOfWarp, first);
+    }
+  }
+
   Value depthOfKeys() { return code.index(llvm::alignTo(code.keys, kDepth)); }
   void syncWarp() { NVVM::SyncWarpOp::create(b, arith::ConstantOp::create(b, b.getI32IntegerAttr(-1))); }
 
@@ -194,15 +234,10 @@ private:
     const bool isDelta = code.beta.has_value();
     Value known;
     if (isDelta) {
-      const FragmentType rows = fragment(kBlock, chunk);
-      Value dots = multiplied(zeros(rows), key, firstOfWarp, key, code.index(0), /*transposed=*/true, code.index(0),
-                              depthOfKeys());
-      dots = map(rows, dots, [&](ValueRange x, Value row, Value j) {
-        Value i = code.add(firstOfWarp, row), isBefore = code.isBelow(j, i);
-        Value product = arith::MulFOp::create(b, x[0], numberOf(ofToken.beta, i));
-        return Value(arith::NegFOp::create(b, between(product, i, j, isBefore)));
+      storePairs(dotsOf(key), [&](Value x, Value i, Value j) {
+        Value product = arith::MulFOp::create(b, x, numberOf(ofToken.beta, i));
+        return Value(arith::NegFOp::create(b, between(product, i, j, code.isBelow(j, i))));
       });
-      StoreMatrixOp::create(b, dots, pairs, firstOfWarp, code.index(0));
       syncWarp();
       known = multiplied(zeros(own), state, code.index(0), key, firstOfWarp, /*transposed=*/true, code.index(0),
                          depthOfKeys());
@@ -274,15 +309,12 @@ private:
   }
 
   void emitOutput(Value output, Value first, Value count) {
-    const FragmentType rows = fragment(kBlock, chunk), own = fragment(kBlock, columns);
-    Value dots = multiplied(zeros(rows), query, firstOfWarp, key, code.index(0), /*transposed=*/true, code.index(0),
-                            depthOfKeys());
-    dots = map(rows, dots, [&](ValueRange x, Value row, Value j) {
-      Value i = code.add(firstOfWarp, row);
-      return between(x[0], i, j, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, j, i));
-    });
+    const FragmentType own = fragment(kBlock, columns);
+    const Values dots = dotsOf(query);
     syncWarp(); // its rows of what was there are read
-    StoreMatrixOp::create(b, dots, pairs, firstOfWarp, code.index(0));
+    storePairs(dots, [&](Value x, Value i, Value j) {
+      return between(x, i, j, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, j, i));
+    });
     syncWarp();
     Value sums = multiplied(zeros(own), query, firstOfWarp, state, code.index(0), /*transposed=*/true, code.index(0),
                             depthOfKeys());

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kWarps = 4, kChunk = 16 * kWarps;
 /// A chunk's matmuls take about as long as so many tokens in the recurrent form, whatever the chunk has.
-constexpr int64_t kLeast = 24;
+constexpr int64_t kLeast = 32;
 /// Shared memory of a thread block on sm_86 and sm_89.
 constexpr int64_t kSharedBytes = 99 << 10;
 
