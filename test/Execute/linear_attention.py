@@ -226,7 +226,7 @@ if "--target=cuda" in tools.options:
             Kernel("delta", 1, 1, 1, (33, 16), state="slots", dtype="bf16"), Kernel("gated_delta", 1, 1, 1, (40, 32), "head", dtype="bf16"))]
     LENGTHS = (*LENGTHS[:-1], [63, 0, 65, 32, 129])
     if MATMUL == "3xtf32":  # every day: one of them
-        KERNELS, LENGTHS = [dataclasses.replace(KERNELS[-1], channels=(16, 16))], ([], [32, 0, 65])
+        KERNELS, LENGTHS = [dataclasses.replace(KERNELS[-1], channels=(16, 16))], ([32, 0, 65],)
 declarations = "".join(f"attn.dim @{dim} min 0 max 65536\n" for dim in ("tokens", "rows", "slots"))
 program = kernels.Program(tools, "linear_attention", declarations + "".join(kernel.text() for kernel in KERNELS))
 for kernel in KERNELS:
