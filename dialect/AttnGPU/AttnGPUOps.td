@@ -3,6 +3,7 @@
 #define RAPT_ATTNGPU_OPS_TD
 
 include "dialect/AttnGPU/AttnGPUAttentionOps.td"
+include "dialect/AttnGPU/AttnGPULinearAttentionOps.td"
 include "dialect/AttnGPU/AttnGPULinearOps.td"
 include "dialect/AttnGPU/AttnGPUNormOps.td"
 include "dialect/AttnGPU/AttnGPUQuantizedOps.td"

@@ -95,4 +95,24 @@ def AttnGPU_NormTilesAttr : AttnGPU_ScheduleAttr<"NormTiles", "norm_tiles"> {
   let parameters = (ins "int64_t":$lanes, "int64_t":$threads);
 }
 
+// That of tiles of f32 that do not name one.
+def AttnGPU_FloatMatmulParameter : EnumParameter<AttnGPU_MatmulKind> {
+  let defaultValue = "::rapt::attn_gpu::MatmulKind::fma";
+}
+
+def AttnGPU_LinearAttentionTilesAttr : AttnGPU_ScheduleAttr<"LinearAttentionTiles", "linear_attention_tiles"> {
+  let summary = "tiles of linear attention by thread blocks";
+  let description = [{
+    A thread block of `warps` warps has at most `columns` value channels of a state. Without `chunk` it takes one token after the other: the recurrent form. With `chunk`, 16 tokens for each warp, it takes so many tokens at once, in the
+    chunked form, whose matmuls multiply as `matmul` says. A last chunk of fewer than `least` tokens is computed in the recurrent form. It is the schedule of linear attention, too.
+
+    Example: `#attn_gpu.linear_attention_tiles<columns = 32, warps = 4, chunk = 64, least = 32, matmul = tf32>`
+  }];
+  let parameters = (ins "int64_t":$columns, "int64_t":$warps, AttnGPU_NumberParameter<0>:$chunk, AttnGPU_NumberParameter<0>:$least, AttnGPU_FloatMatmulParameter:$matmul);
+  let extraClassDeclaration = [{
+    /// Threads that share the key channels of a value channel in the recurrent form.
+    int64_t getLanes() const { return 32 * getWarps() / getColumns(); }
+  }];
+}
+
 #endif

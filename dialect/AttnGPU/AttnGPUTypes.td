@@ -26,6 +26,7 @@ def AttnGPU_Dialect : Dialect {
     |---|---|
     | `attn.linear` | `#attn_gpu.linear_schedule` |
     | `attn.attention` | `#attn_gpu.attention_schedule` |
+    | `attn.linear_attention` | `#attn_gpu.linear_attention_tiles` |
     | `attn.layer_norm`, `attn.rms_norm` | `#attn_gpu.norm_tiles` |
   }];
   let hasOperationAttrVerify = 1;

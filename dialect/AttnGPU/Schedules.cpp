@@ -90,17 +90,33 @@ LogicalResult NormTilesAttr::verify(EmitError emitError, int64_t lanes, int64_t 
   return success();
 }
 
+/// A lane of the recurrent form has a power of two of neighbors; a warp of the chunked one has 16 tokens.
+LogicalResult LinearAttentionTilesAttr::verify(EmitError emitError, int64_t columns, int64_t warps, int64_t chunk,
+                                               int64_t least, MatmulKind matmul) {
+  if ((columns != 16 && columns != 32) || (warps != 2 && warps != 4 && warps != 8))
+    return emitError() << "expected 16 or 32 columns, and 2, 4 or 8 warps, found " << columns << " and " << warps;
+  if (chunk != 0 && chunk != 16 * warps)
+    return emitError() << "expected no 'chunk', or one of 16 tokens for each warp, found " << chunk;
+  if (least < 0 || least > chunk)
+    return emitError() << "expected 'least' from 0 to " << chunk << ", the chunk, found " << least;
+  if (!isOfFloats(matmul))
+    return emitError() << "expected a 'matmul' of f32, found " << stringifyMatmulKind(matmul);
+  return success();
+}
+
 LogicalResult AttnGPUDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   if (attribute.getName() != scheduleAttr)
     return success();
   Attribute schedule = attribute.getValue();
   const bool fits = isa<attn::LinearOp>(op)                       ? isa<LinearScheduleAttr>(schedule)
                     : isa<attn::AttentionOp>(op)                  ? isa<AttentionScheduleAttr>(schedule)
+                    : isa<attn::LinearAttentionOp>(op)            ? isa<LinearAttentionTilesAttr>(schedule)
                     : isa<attn::LayerNormOp, attn::RMSNormOp>(op) ? isa<NormTilesAttr>(schedule)
                                                                   : false;
   if (!fits)
     return op->emitOpError() << "attribute '" << scheduleAttr
                              << "' is a #attn_gpu.linear_schedule of attn.linear, a #attn_gpu.attention_schedule of "
-                                "attn.attention, or #attn_gpu.norm_tiles of a norm";
+                                "attn.attention, #attn_gpu.linear_attention_tiles of attn.linear_attention, or "
+                                "#attn_gpu.norm_tiles of a norm";
   return success();
 }

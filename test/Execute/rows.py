@@ -101,7 +101,7 @@ def of_kernels():
         kernels("quantization", "cuda", more="=--only =w8", label="w8"),
         kernels("quantization", HOPPER, more="=--only =w4 =--rows =3 =211", label="w4"),
         kernels("query_counts", "cpu:mcpu=native:emulate=bf16", f"cpu:mcpu=native:emulate=amx cpu:mcpu=native {V3} generic", WIDE, cost=30),
-        kernels("linear_attention", f"cpu {V3} generic", "cuda"),
+        kernels("linear_attention", f"cpu {V3} generic cuda:f32-matmul=3xtf32", f"cuda {HOPPER}:f32-matmul=tf32"),
         kernels("linear_attention_examples", "cpu"),
         kernels("recurrence", f"cpu {V3} generic"),
         kernels("recurrent_model", "cpu", "generic"),

@@ -11,8 +11,10 @@ namespace {
 /// A tile with destinations and regions, which may read arrays from outside.
 template <typename Op>
 struct BufferizeTile : bufferization::DstBufferizableOpInterfaceExternalModel<BufferizeTile<Op>, Op> {
-  /// Destinations are written whole: their elements before do not count.
+  /// Destinations are written whole: their elements before do not count. States are read before they are written.
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const bufferization::AnalysisState &) const {
+    if (auto linear = dyn_cast<attn_gpu::LinearAttentionTileOp>(op); linear && operand.get() == linear.getStates())
+      return true;
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
 
@@ -44,6 +46,7 @@ struct BufferizeTile : bufferization::DstBufferizableOpInterfaceExternalModel<Bu
 void any_gpu::registerBufferizableOps(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, attn_gpu::AttnGPUDialect *) {
     attn_gpu::AttentionTileOp::attachInterface<BufferizeTile<attn_gpu::AttentionTileOp>>(*context);
+    attn_gpu::LinearAttentionTileOp::attachInterface<BufferizeTile<attn_gpu::LinearAttentionTileOp>>(*context);
     attn_gpu::LinearTileOp::attachInterface<BufferizeTile<attn_gpu::LinearTileOp>>(*context);
     attn_gpu::NormTileOp::attachInterface<BufferizeTile<attn_gpu::NormTileOp>>(*context);
     attn_gpu::QuantizeTileOp::attachInterface<BufferizeTile<attn_gpu::QuantizeTileOp>>(*context);

@@ -15,6 +15,8 @@ def AttnGPUTile : Pass<"attn-gpu-tile", "::mlir::ModuleOp"> {
     An `attn.linear` with a schedule becomes a grid of `attn_gpu.linear_tile`, whose epilogue reads the elements of the extra operands. With grids for `few_rows`, `many_rows` and `most_rows` there is each, and the number of rows tells which is computed.
     With a `group`, tiles are numbered by so many rows of tiles after each other, and within them column by column. A quantized weight becomes a grid of `attn_gpu.quantized_linear_tile`, behind one of `attn_gpu.quantize_tile` for the rows, which matmuls of the same rows share.
 
+    An `attn.linear_attention` with a schedule becomes a grid of `attn_gpu.linear_attention_tile`: for each row, each state and each slice of its value channels.
+
     A norm with a schedule becomes a grid of `attn_gpu.norm_tile`: of rows, or of rows of heads.
 
     ```mlir

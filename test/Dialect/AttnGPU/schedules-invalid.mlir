@@ -138,8 +138,38 @@ module attributes {bad = #bad} {}
 
 // -----
 
+// expected-error@+1 {{expected 16 or 32 columns, and 2, 4 or 8 warps, found 24 and 4}}
+#bad = #attn_gpu.linear_attention_tiles<columns = 24, warps = 4>
+module attributes {bad = #bad} {}
+
+// -----
+
+// expected-error@+1 {{expected 16 or 32 columns, and 2, 4 or 8 warps, found 32 and 3}}
+#bad = #attn_gpu.linear_attention_tiles<columns = 32, warps = 3>
+module attributes {bad = #bad} {}
+
+// -----
+
+// expected-error@+1 {{expected no 'chunk', or one of 16 tokens for each warp, found 32}}
+#bad = #attn_gpu.linear_attention_tiles<columns = 32, warps = 4, chunk = 32>
+module attributes {bad = #bad} {}
+
+// -----
+
+// expected-error@+1 {{expected 'least' from 0 to 64, the chunk, found 65}}
+#bad = #attn_gpu.linear_attention_tiles<columns = 32, warps = 4, chunk = 64, least = 65>
+module attributes {bad = #bad} {}
+
+// -----
+
+// expected-error@+1 {{expected a 'matmul' of f32, found wgmma}}
+#bad = #attn_gpu.linear_attention_tiles<columns = 32, warps = 4, chunk = 64, matmul = wgmma>
+module attributes {bad = #bad} {}
+
+// -----
+
 func.func @kind(%x: tensor<?x64xbf16>, %w: tensor<64xf32>) -> tensor<?x64xbf16> {
-  // expected-error@+1 {{attribute 'attn_gpu.schedule' is a #attn_gpu.linear_schedule of attn.linear, a #attn_gpu.attention_schedule of attn.attention, or #attn_gpu.norm_tiles of a norm}}
+  // expected-error@+1 {{attribute 'attn_gpu.schedule' is a #attn_gpu.linear_schedule of attn.linear, a #attn_gpu.attention_schedule of attn.attention, #attn_gpu.linear_attention_tiles of attn.linear_attention, or #attn_gpu.norm_tiles of a norm}}
   %y = attn.rms_norm %x, %w epsilon 1.0e-6 {attn_gpu.schedule = #attn_gpu.attention_tiles<rows = 64, keys = 64, warps = 4>} : tensor<?x64xbf16>, tensor<64xf32>
   return %y : tensor<?x64xbf16>
 }

@@ -41,3 +41,16 @@ func.func @norm(%x: tensor<?x64xbf16>, %w: tensor<64xf32>) -> tensor<?x64xbf16> 
   %y = attn.rms_norm %x, %w epsilon 1.0e-6 {attn_gpu.schedule = #attn_gpu.norm_tiles<lanes = 32, threads = 128>} : tensor<?x64xbf16>, tensor<64xf32>
   return %y : tensor<?x64xbf16>
 }
+
+// -----
+
+// What the recurrent form does not need is left out.
+// ALIAS: attn_gpu.schedule = #attn_gpu.linear_attention_tiles<
+// CHECK-LABEL: func.func @linear_attention
+// CHECK: {attn_gpu.schedule = #attn_gpu.linear_attention_tiles<columns = 16, warps = 4>}
+// CHECK: {attn_gpu.schedule = #attn_gpu.linear_attention_tiles<columns = 32, warps = 4, chunk = 64, least = 24, matmul = tf32>}
+func.func @linear_attention(%q: tensor<?x2x8xf32>, %begin: tensor<?xi32>) {
+  %0 = attn.linear_attention linear %q, %q, %q rows(%begin) {attn_gpu.schedule = #attn_gpu.linear_attention_tiles<columns = 16, warps = 4, chunk = 0, least = 0, matmul = fma>} : tensor<?x2x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32>, tensor<?xi32>
+  %1 = attn.linear_attention linear %q, %q, %q rows(%begin) {attn_gpu.schedule = #attn_gpu.linear_attention_tiles<columns = 32, warps = 4, chunk = 64, least = 24, matmul = tf32>} : tensor<?x2x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32>, tensor<?xi32>
+  return
+}

@@ -39,11 +39,12 @@ struct Expand : rapt::impl::AttnCUDAExpandBase<Expand> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
       return signalPassFailure();
-    auto isTile = llvm::IsaPred<AttentionTileOp, LinearTileOp, NormTileOp, QuantizedLinearTileOp, QuantizeTileOp>;
+    auto isTile = llvm::IsaPred<AttentionTileOp, LinearAttentionTileOp, LinearTileOp, NormTileOp, QuantizedLinearTileOp,
+                                QuantizeTileOp>;
     auto expand = [](Operation *op) -> LogicalResult {
       return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-          .Case<AttentionTileOp, LinearTileOp, NormTileOp, QuantizedLinearTileOp, QuantizeTileOp>(
-              [](auto tile) { return cuda::expand(tile); });
+          .Case<AttentionTileOp, LinearAttentionTileOp, LinearTileOp, NormTileOp, QuantizedLinearTileOp,
+                QuantizeTileOp>([](auto tile) { return cuda::expand(tile); });
     };
     if (failed(any_gpu::expandTiles(getOperation(), isTile, expand)))
       signalPassFailure();

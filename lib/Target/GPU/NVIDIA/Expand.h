@@ -6,6 +6,7 @@ namespace rapt::cuda {
 
 /// Emits the code of a tile before it, in a kernel.
 mlir::LogicalResult expand(attn_gpu::AttentionTileOp op);
+mlir::LogicalResult expand(attn_gpu::LinearAttentionTileOp op);
 mlir::LogicalResult expand(attn_gpu::LinearTileOp op);
 mlir::LogicalResult expand(attn_gpu::NormTileOp op);
 mlir::LogicalResult expand(attn_gpu::QuantizedLinearTileOp op);

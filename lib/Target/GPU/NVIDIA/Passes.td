@@ -7,13 +7,15 @@ include "mlir/Pass/PassBase.td"
 def AttnCUDASchedule : Pass<"attn-cuda-schedule", "::mlir::ModuleOp"> {
   let summary = "chooses the schedules of attention, matmuls and norms by thread blocks";
   let description = [{
-    Sets `attn_gpu.schedule` of ops that thread blocks compute. A remark of the category `fusion` tells why another attention, matmul or norm has none.
+    Sets `attn_gpu.schedule` of ops that thread blocks compute. A remark of the category `fusion` tells why another attention, linear attention, matmul or norm has none.
 
     Attention gets `#attn_gpu.attention_schedule`. Where there are fewer tiles than its `blocks`, thread blocks share the keys of a tile, at least `least_keys` each.
 
     Matmuls get `#attn_gpu.linear_schedule`. One whose number of rows is not known has a grid for `few_rows`, too, and for `many_rows` and `most_rows`, which are used from their `least` number of rows on. On sm_90a the largest tiles are multiplied by `wgmma`: warpgroups that multiply, and one that
     copies by TMA. There are at most `blocks` thread blocks, and `group` rows of tiles follow each other. An element of the largest takes `share` hundredths of the time of smaller ones, and the number of rows tells for which the rounds of thread blocks take less time. Matmuls of quantized weights in packed
     panels, whose rows an `attn.quantize_rows` quantizes, have steps of 128. Matmuls and attention of f32 multiply by `fma`, `tf32` or `tf32x3`.
+
+    `attn.linear_attention` gets `#attn_gpu.linear_attention_tiles`, with a `chunk` where tensor cores multiply: bf16 and f16, and f32 as `tf32` or `tf32x3`. By multiply-adds of f32 the recurrent form is faster, and decays of channels have no other one.
 
     `attn.layer_norm` and `attn.rms_norm` get `#attn_gpu.norm_tiles`: the threads (`lanes`) that have a row, which depend on its elements alone, and those of a thread block.
 
@@ -69,6 +71,8 @@ def AttnCUDAExpand : Pass<"attn-cuda-expand", "::mlir::ModuleOp"> {
 
     For `wgmma` a loop over the tiles of a thread block, in which the op is, becomes two: the threads that copy have one, and the warpgroups that multiply have the other. So a tile's steps are copied while the tile before is stored. TMA copies where there
     are tensor maps; else the threads do, as they do for other tiles.
+
+    The code of `attn_gpu.linear_attention_tile` in a `gpu.module`: a loop over chunks of tokens by matmuls of fragments, where the tiles have chunks, and a loop over tokens for the rest, with the state in registers.
 
     The code of `attn_gpu.norm_tile` in a `gpu.module`. A thread loads its elements of a row, which stay in registers; the threads of the row add up their sums. Where all arrays are aligned, loads and stores have 16 bytes; which is decided where the
     kernel runs.

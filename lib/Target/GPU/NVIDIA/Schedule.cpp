@@ -34,6 +34,12 @@ LogicalResult schedule(attn::AttentionOp op, const TargetInfo &machine) {
   return success();
 }
 
+void schedule(attn::LinearAttentionOp op, const TargetInfo &machine) {
+  std::string reason;
+  Attribute chosen = chooseLinearAttention(op, machine, reason);
+  set(chosen, op, reason);
+}
+
 void schedule(attn::LinearOp op, const TargetInfo &machine) {
   std::string reason;
   attn_gpu::LinearScheduleAttr chosen = chooseLinear(op, machine, reason);
@@ -63,6 +69,7 @@ struct SetSchedules : rapt::impl::AttnCUDAScheduleBase<SetSchedules> {
       LogicalResult done = success();
       llvm::TypeSwitch<Operation *>(op)
           .Case<attn::AttentionOp>([&](auto attention) { done = schedule(attention, machine); })
+          .Case<attn::LinearAttentionOp>([&](auto linear) { schedule(linear, machine); })
           .Case<attn::LinearOp>([&](auto linear) { schedule(linear, machine); })
           .Case<attn::LayerNormOp, attn::RMSNormOp>([](auto norm) { scheduleNorm(norm); });
       return failed(done) ? WalkResult::interrupt() : WalkResult::advance();
