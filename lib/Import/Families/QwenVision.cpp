@@ -87,7 +87,7 @@ void readImages(huggingface::ModelDescription &model, const QwenVisionFamily &fa
   p.side = config->getSize("spatial_merge_size", 1, 16, 2);
   p.inner = p.side * p.side * image.width;
   const int64_t width = config->getSize("out_hidden_size", 1, 1 << 16, family.width);
-  if (config->errors() && width != spec.text.width)
+  if (model.config().errors() && width != spec.text.width)
     config->fail(config->nameOf("out_hidden_size") + " " + std::to_string(width) + " differs from hidden_size " +
                  std::to_string(spec.text.width) + " of text_config");
   if (const json::Value *deep = config->getRaw("deepstack_visual_indexes");

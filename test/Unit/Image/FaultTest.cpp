@@ -157,8 +157,8 @@ TEST(PreprocessingFaults, OfSquares) {
             file +
                 "size is {\"height\":3,\"width\":3}, but must have shortest_edge and longest_edge, which are numbers "
                 "of pixels");
-  EXPECT_EQ(problem(R"("size": {"shortest_edge": 3, "longest_edge": 1e12})"),
-            file + "size.longest_edge is 1000000000000, but must be from 1 to 268435456");
+  EXPECT_EQ(problem(R"("size": {"shortest_edge": 3, "longest_edge": 268435457})"),
+            file + "size.longest_edge is 268435457, but must be from 1 to 268435456");
   EXPECT_EQ(problem(R"("min_pixels": 9000, "max_pixels": 8000)"),
             file + "images have 9000 to 8000 pixels, but at least the 784 of a square of patches");
   EXPECT_EQ(problem(R"("min_pixels": 1, "max_pixels": 700)"),
