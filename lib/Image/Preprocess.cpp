@@ -2,8 +2,44 @@
 #include "lib/Image/Preprocess.h"
 #include "lib/Image/Decode.h"
 #include <algorithm>
+#include <cmath>
 
 namespace rapt::image {
+
+constexpr int64_t mostProportion = 200; // of the longer side to the shorter one
+
+/// The multiples nearest to the sides, or where these are too many or too few pixels, the largest or the smallest ones
+/// of about the image's proportions.
+static Expected<std::pair<int64_t, int64_t>> sizeInMultiples(const Image &image, const Preprocessing &how) {
+  const Preprocessing::Multiples &multiples = *how.multiples;
+  const int64_t side = multiples.side(), longer = std::max(image.width, image.height),
+                shorter = std::min(image.width, image.height);
+  const std::string shown = std::to_string(image.width) + " x " + std::to_string(image.height) + " pixels";
+  if (!how.resizes) {
+    if (image.width % side == 0 && image.height % side == 0)
+      return std::pair(image.width, image.height);
+    return Error{"an image of " + shown + " is not resized (do_resize), but its sides must be multiples of " +
+                 std::to_string(side)};
+  }
+  if (double(longer) / double(shorter) > double(mostProportion))
+    return Error{"an image of " + shown + " is more than " + std::to_string(mostProportion) +
+                 " times as long as wide, which the model's processor refuses"};
+  auto nearest = [&](int64_t length) { return int64_t(std::nearbyint(double(length) / double(side))) * side; };
+  int64_t width = nearest(image.width), height = nearest(image.height);
+  const double pixels = double(image.width * image.height);
+  if (width * height > multiples.most) {
+    const double factor = std::sqrt(pixels / double(multiples.most));
+    auto below = [&](int64_t length) {
+      return std::max(side, int64_t(std::floor(double(length) / factor / double(side))) * side);
+    };
+    width = below(image.width), height = below(image.height);
+  } else if (width * height < multiples.least) {
+    const double factor = std::sqrt(double(multiples.least) / pixels);
+    auto above = [&](int64_t length) { return int64_t(std::ceil(double(length) * factor / double(side))) * side; };
+    width = above(image.width), height = above(image.height);
+  }
+  return std::pair(width, height);
+}
 
 /// The sides after resizing; the longer one is cut to a whole number.
 static std::pair<int64_t, int64_t> sizeAfter(const Image &image, const Preprocessing::Size &size) {
@@ -63,7 +99,10 @@ Expected<PixelValues> preprocess(std::string_view file, const Preprocessing &how
   RAPT_ASSIGN_OR_RETURN(Image image, decode(file));
   if (how.rescalesFirst)
     return preprocessRescaled(image, how);
-  if (how.resizes) {
+  if (how.multiples) {
+    RAPT_ASSIGN_OR_RETURN(auto sides, sizeInMultiples(image, how));
+    RAPT_ASSIGN_OR_RETURN(image, resize(image, sides.first, sides.second, how.filter));
+  } else if (how.resizes) {
     auto [width, height] = sizeAfter(image, how.size);
     RAPT_ASSIGN_OR_RETURN(image, resize(image, width, height, how.filter));
   }

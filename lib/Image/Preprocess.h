@@ -14,9 +14,17 @@ struct Preprocessing {
     int64_t width = 224, height = 224;
     std::optional<int64_t> shortestEdge;
   };
+  /// Images keep about their proportions, and their sides are whole numbers of squares of `merge` x `merge` patches of
+  /// `patch` x `patch` pixels (Qwen2-VL). `least` and `most` are pixels of an image.
+  struct Multiples {
+    int64_t patch = 14, merge = 2, least = 56 * 56, most = 28 * 28 * 1280;
+
+    int64_t side() const { return patch * merge; }
+  };
   bool resizes = true, crops = false, rescales = true, normalizes = true;
   bool rescalesFirst = false; ///< and resizes numbers of f32, which are not rounded
   Size size, crop;
+  std::optional<Multiples> multiples; ///< in place of `size`
   Filter filter = Filter::Bilinear;
   double rescaleFactor = 1.0 / 255;
   double mean[3] = {0.5, 0.5, 0.5}, deviation[3] = {0.5, 0.5, 0.5};
@@ -35,7 +43,7 @@ struct PixelValues {
 
 /// Decodes, resizes, crops about the center, rescales (in double, rounded to single) and normalizes (in single), in
 /// this order or, where `rescalesFirst`, rescales in single before it resizes, as the Hugging Face processors do.
-/// Errors: as `decode` and `resize`.
+/// Errors: as `decode` and `resize`, and an image whose sides cannot be such multiples.
 Expected<PixelValues> preprocess(std::string_view file, const Preprocessing &how);
 
 } // namespace rapt::image

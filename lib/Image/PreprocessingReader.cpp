@@ -98,8 +98,9 @@ constexpr int64_t convNextCropped = 384; // the shorter side from which ConvNext
 /// A class of image processors: its defaults and how it reads the file.
 struct Processor {
   Preprocessing defaults;
-  bool sizeSquares = true;         ///< a size of one number is both sides
-  std::optional<double> cropShare; ///< crop_pct: the share of the shorter side that a crop keeps
+  bool sizeSquares = true;                        ///< a size of one number is both sides
+  std::optional<double> cropShare;                ///< crop_pct: the share of the shorter side that a crop keeps
+  std::optional<int64_t> leastPixels, mostPixels; ///< min_pixels and max_pixels, which come before `size`
 };
 
 void setColors(Preprocessing &how, const Triple &mean, const Triple &deviation) {
@@ -147,6 +148,14 @@ Processor dinov3() {
   return result;
 }
 
+/// Also Qwen3-VL's and Qwen3.5's.
+Processor qwen2VL() {
+  Processor result = clip();
+  result.defaults.crops = false;
+  result.defaults.multiples.emplace();
+  return result;
+}
+
 const std::map<std::string, Processor (*)(), std::less<>> processors = {
     {"BeitImageProcessor", [] { return bicubic(256, /*crops=*/true); }},
     {"BitImageProcessor", clip},
@@ -154,6 +163,7 @@ const std::map<std::string, Processor (*)(), std::less<>> processors = {
     {"ConvNextImageProcessor", convNext},
     {"DINOv3ViTImageProcessor", dinov3},
     {"DeiTImageProcessor", deit},
+    {"Qwen2VLImageProcessor", qwen2VL},
     {"SiglipImageProcessor", [] { return bicubic(224, /*crops=*/false); }},
     {"ViTImageProcessor", plain}};
 
@@ -188,6 +198,61 @@ Status readShare(std::optional<double> &share, const json::Value &value, Where w
   return Error{where + " is " + json::printable(json::write(value), 60) + ", but must be a number from 0.001 to 1000"};
 }
 
+constexpr int64_t mostPixels = int64_t(1) << 28;
+
+Status readNumber(int64_t &number, const json::Value &value, Where where, int64_t most) {
+  number = value.asInteger().value_or(0);
+  if (number >= 1 && number <= most)
+    return {};
+  return Error{where + " is " + json::printable(json::write(value), 60) + ", but must be from 1 to " +
+               std::to_string(most)};
+}
+
+/// Pixels of an image, of a class whose images have any size.
+Status readPixels(Preprocessing &how, const json::Value &value, Where where) {
+  const json::Value *least = value.find("shortest_edge"), *most = value.find("longest_edge");
+  if (!least || !most || value.asObject()->size() != 2)
+    return Error{where + " is " + json::printable(json::write(value), 80) +
+                 ", but must have shortest_edge and longest_edge, which are numbers of pixels"};
+  RAPT_RETURN_IF_ERROR(readNumber(how.multiples->least, *least, where + ".shortest_edge", mostPixels));
+  return readNumber(how.multiples->most, *most, where + ".longest_edge", mostPixels);
+}
+
+/// Those of a class whose images have sides of whole squares of patches.
+void addSettersOfMultiples(Processor &processor, std::map<std::string_view, Setter> &setters) {
+  setters["size"] = readPixels;
+  auto extent = [](int64_t Preprocessing::Multiples::*member, int64_t most) -> Setter {
+    return [=](Preprocessing &how, const json::Value &value, Where where) {
+      return readNumber(*how.multiples.*member, value, where, most);
+    };
+  };
+  setters["patch_size"] = extent(&Preprocessing::Multiples::patch, 256);
+  setters["merge_size"] = extent(&Preprocessing::Multiples::merge, 16);
+  auto pixels = [](std::optional<int64_t> &number) -> Setter {
+    return [&number](Preprocessing &, const json::Value &value, Where where) {
+      return readNumber(number.emplace(), value, where, mostPixels);
+    };
+  };
+  setters["min_pixels"] = pixels(processor.leastPixels);
+  setters["max_pixels"] = pixels(processor.mostPixels);
+  // The model repeats an image as often as it needs.
+  setters["temporal_patch_size"] = [](Preprocessing &, const json::Value &value, Where where) {
+    int64_t frames;
+    return readNumber(frames, value, where, 16);
+  };
+}
+
+Status resolveMultiples(Preprocessing &how, const Processor &processor) {
+  how.multiples->least = processor.leastPixels.value_or(how.multiples->least);
+  how.multiples->most = processor.mostPixels.value_or(how.multiples->most);
+  const int64_t square = how.multiples->side() * how.multiples->side();
+  if (how.multiples->least <= how.multiples->most && square <= how.multiples->most)
+    return {};
+  return Error{fileName + ": images have " + std::to_string(how.multiples->least) + " to " +
+               std::to_string(how.multiples->most) + " pixels, but at least the " + std::to_string(square) +
+               " of a square of patches"};
+}
+
 std::map<std::string_view, Setter> settersFor(Processor &processor) {
   const bool sizeSquares = processor.sizeSquares;
   std::map<std::string_view, Setter> setters = {
@@ -206,6 +271,10 @@ std::map<std::string_view, Setter> settersFor(Processor &processor) {
                     : Status(Error{where + " is " + json::printable(json::write(value), 60) +
                                    ", but only channels_first is supported"});
        }}};
+  if (processor.defaults.multiples) {
+    addSettersOfMultiples(processor, setters);
+    return setters;
+  }
   if (processor.cropShare) {
     setters["crop_pct"] = [&processor](Preprocessing &, const json::Value &value, Where where) {
       return readShare(processor.cropShare, value, where);
@@ -258,6 +327,8 @@ Expected<Preprocessing> readPreprocessing(std::string_view content) {
                    ", which could change the numbers and is not supported"};
     }
   }
+  if (how.multiples)
+    RAPT_RETURN_IF_ERROR(resolveMultiples(how, processor));
   if (how.crops && how.crop.shortestEdge)
     return Error{fileName + ": crop_size has shortest_edge, but needs height and width"};
   if (processor.cropShare)

@@ -21,6 +21,7 @@
 #include "lib/Runtime/DeviceTimes.h"
 #include "lib/Runtime/Entry.h"
 #include "lib/Runtime/Execution.h"
+#include "lib/Runtime/ImageGrids.h"
 #include "lib/Runtime/Memory.h"
 #include "lib/Runtime/Module.h"
 #include "lib/Runtime/Profile.h"
@@ -76,9 +77,10 @@ struct Sequence {
   int32_t *kept;        ///< [keptUntil(positions)] behind the tables: slots after 0, keepEvery, ... tokens, or noState
   int64_t keptEnd;      ///< entries of it, behind which are a running step's own
   // Where rotary embedding depends on the length of the text:
-  int32_t *tokens; ///< [Entry::shortText] behind the tables, as many as the sequence has
-  bool isLong;     ///< its keys are those of a long text
-  bool isStale;    ///< its keys are gone: the next step computes them first
+  int32_t *tokens;       ///< [Entry::shortText] behind the tables, as many as the sequence has
+  bool isLong;           ///< its keys are those of a long text
+  bool isStale;          ///< its keys are gone: the next step computes them first
+  SequenceImages images; ///< behind the tables, where rotary embedding has positions of rows and columns
   // While a step runs:
   uint64_t step;                ///< number of the last step that names this sequence
   int32_t stateRead, stateNext; ///< slots that the next part reads and writes
@@ -240,11 +242,7 @@ struct rapt_context {
   int64_t blocksFor(int64_t length) const;
   int64_t sourceBlocksFor(int64_t length) const;
   /// Bytes of all tables of a sequence.
-  size_t tableBytes() const {
-    return size_t(limits.table * rapt::runtime::mostCaches + (encode.code ? limits.sourceTable : 0) + entry.shortText +
-                  limits.keptUntil(limits.positions)) *
-           sizeof(int32_t);
-  }
+  size_t tableBytes() const;
   rapt_status newSequence(rapt_sequence &sequence, const rapt::runtime::Report &report);
   void endSequence(rapt::runtime::Sequence &sequence);
   rapt_sequence name(const rapt::runtime::Sequence &sequence) const;

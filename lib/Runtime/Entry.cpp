@@ -119,7 +119,8 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   const uint32_t parts = part::Always | states | (!states || namesOne(Role::BlockTable) ? part::Paged : 0) |
                          (readsSource ? part::Source : 0) | (readsImages ? part::Images : 0) |
                          (m.cacheCount > 1 ? part::Windowed : 0) | (m.adapters.empty() ? 0 : part::Adapters) |
-                         (namesOne(Role::TextLength) ? part::LongTexts : 0);
+                         (namesOne(Role::TextLength) ? part::LongTexts : 0) |
+                         (namesOne(Role::RotaryPositions) ? part::Grids : 0);
   if (rapt_status status = bind(module, index, &RoleRow::step, parts, report))
     return status;
   const ManifestEntry &entry = m.entries[index];
@@ -133,6 +134,10 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
       return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes no vectors of %lld numbers in place of token %lld",
                          m.name.c_str(), (long long)m.hidden, (long long)m.imageId());
   }
+  if (has(Role::RotaryPositions) &&
+      (!readsImages || !m.imageCell || columnsOf(entry.buffers[bufferOf(Role::RotaryPositions)], 1) != gridAxes))
+    return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes no %lld positions of a token in texts with images",
+                       m.name.c_str(), (long long)gridAxes);
   if (has(Role::TextLength)) {
     const int64_t limit =
         entry.buffers[bufferOf(Role::TextLength)].limit; // the last length is that of all longer texts

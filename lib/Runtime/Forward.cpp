@@ -79,6 +79,8 @@ Forward::Forward(rapt_context &context, const Report &report) : c(context), repo
   add(TargetMask, target.maskName, &target, nullptr, 0);
   if (c.entry.has(Role::Embeddings))
     add(Embeddings, caller::imageEmbeddings, nullptr, vectors, 2);
+  if (c.entry.has(Role::RotaryPositions))
+    add(Grids, caller::imageGrids, nullptr, vectors, 1);
   if (!c.module->manifest->adapters.empty())
     add(Adapter, caller::adapter, nullptr, nullptr, 0);
   add(Logits, nameOf(Role::Logits), &target, &c.limits.vocabulary, 1);
@@ -153,6 +155,46 @@ rapt_status Forward::checkEmbeddings() const {
   return RAPT_OK;
 }
 
+/// Grids are integers, two for each image, and have all vectors.
+rapt_status Forward::readGrids() {
+  const rapt_tensor *const given = slots[Grids].tensor;
+  if (!given)
+    return RAPT_OK;
+  if (!isInteger(*given) || given->shape[1] != 2)
+    return report.fail(RAPT_INVALID, "image_grids is %s; integers [images, 2] are needed",
+                       showShape(given->shape, 2).text);
+  if (!grids.allocate(c.memory, size_t(2 * given->shape[0])))
+    return report.fail(RAPT_NOMEM, "no memory for the grids of %lld images", ll(given->shape[0]));
+  const rapt_tensor *const embeddings = slots[Embeddings].tensor;
+  const int64_t vectors = embeddings ? embeddings->shape[0] * embeddings->shape[1] : 0;
+  int64_t filled = 0;
+  for (int64_t image = 0; image < given->shape[0]; ++image) {
+    int64_t extents[2];
+    for (int axis = 0; axis < 2; ++axis) {
+      extents[axis] = integerAt(*given, image * strideOf(*given, 0) + axis * strideOf(*given, 1));
+      if (extents[axis] < 1 || extents[axis] > vectors)
+        return report.fail(RAPT_INVALID, "image_grids[%lld, %d] is %lld; 1 to %lld is accepted", ll(image), axis,
+                           ll(extents[axis]), ll(vectors));
+      grids[size_t(2 * image + axis)] = int32_t(extents[axis]);
+    }
+    filled = std::min(filled + extents[0] * extents[1], vectors + 1);
+  }
+  return filled == vectors
+             ? RAPT_OK
+             : report.fail(RAPT_INVALID, "image_grids are not of %lld vectors, as image_embeddings has", ll(vectors));
+}
+
+/// Gives a row the grids of its images, which are those behind the rows' before: as many as its image tokens fill.
+void Forward::giveGrids(rapt_chunk &chunk, int64_t tokens) {
+  chunk.image_grids = grids.data() + 2 * gridsRead;
+  for (int64_t filled = 0; filled < tokens && 2 * gridsRead < grids.size(); ++gridsRead) {
+    filled += int64_t(grids[2 * gridsRead]) * grids[2 * gridsRead + 1];
+    chunk.image_grid_bytes += 2 * sizeof(int32_t);
+  }
+  if (!chunk.image_grid_bytes)
+    chunk.image_grids = nullptr;
+}
+
 /// Gives a row the vectors of its image tokens, which are those behind the rows' before.
 void Forward::giveEmbeddings(rapt_chunk &chunk) {
   const rapt_tensor *const embeddings = slots[Embeddings].tensor;
@@ -163,6 +205,7 @@ void Forward::giveEmbeddings(rapt_chunk &chunk) {
   chunk.embeddings = static_cast<const float *>(embeddings->data) + embeddingsRead * width;
   chunk.embedding_bytes = size_t(count * width) * sizeof(float);
   embeddingsRead += count;
+  giveGrids(chunk, count);
 }
 
 /// Features are floats whose rows are dense.
@@ -226,6 +269,8 @@ rapt_status Forward::shapeOf(const char *name, int64_t *shape, int32_t *rank) co
   const rapt_tensor *const embeddings = slots[Embeddings].tensor;
   if (slot == &slots[Embeddings] && !embeddings)
     return report.fail(RAPT_INVALID, "image_embeddings is an input, and it is not given");
+  if (slot == &slots[Grids])
+    return report.fail(RAPT_INVALID, "image_grids is an input");
   Shape full;
   fullShape(*slot, full);
   *rank = slot->rank();
@@ -364,6 +409,8 @@ rapt_status Forward::run() {
   if (rapt_status status = target.read(c.memory, c.limits.vocabulary, report))
     return status;
   if (rapt_status status = checkEmbeddings())
+    return status;
+  if (rapt_status status = readGrids())
     return status;
   if (rapt_status status = readSource())
     return status;

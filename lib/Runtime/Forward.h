@@ -32,7 +32,19 @@ public:
 
 private:
   /// What callers may give, in the order in which messages list it: inputs, then outputs.
-  enum : int { SourceIds, SourceMask, Features, TargetIds, TargetMask, Embeddings, Adapter, Logits, Hidden, FirstMap };
+  enum : int {
+    SourceIds,
+    SourceMask,
+    Features,
+    TargetIds,
+    TargetMask,
+    Embeddings,
+    Grids,
+    Adapter,
+    Logits,
+    Hidden,
+    FirstMap
+  };
   struct Slot {
     const char *name = nullptr;      ///< null: the model has no such tensor
     const PaddedIds *rows = nullptr; ///< texts whose [batch, length] the shape begins with, or null
@@ -56,6 +68,8 @@ private:
   rapt_status readSource();
   rapt_status checkEmbeddings() const;
   void giveEmbeddings(rapt_chunk &chunk);
+  rapt_status readGrids();
+  void giveGrids(rapt_chunk &chunk, int64_t tokens);
   /// The source of row `row`, without its sequence.
   rapt_source sourceOf(int64_t row) const;
   rapt_status checkOutput(const Slot &slot) const;
@@ -74,6 +88,8 @@ private:
   Slot slots[FirstMap + 2 * mostAttentionMaps];
   int used = FirstMap;        ///< of `slots`
   int64_t embeddingsRead = 0; ///< vectors of the rows before
+  Array<int32_t> grids;       ///< [images, 2]
+  size_t gridsRead = 0;       ///< images of the rows before
   Array<int32_t> adapters;    ///< [batch]
   Array<rapt_chunk> chunks;   ///< rows that run together
   Array<rapt_source> sources;

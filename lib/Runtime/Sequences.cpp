@@ -96,6 +96,12 @@ int64_t rapt_context::sourceBlocksFor(int64_t length) const {
   return encode.code && encode.has(Role::SourceTable) ? ceilDivide(length, limits.block) : 0;
 }
 
+size_t rapt_context::tableBytes() const {
+  const int64_t integers = limits.table * mostCaches + (encode.code ? limits.sourceTable : 0) + entry.shortText +
+                           limits.keptUntil(limits.positions);
+  return size_t(integers) * sizeof(int32_t) + (entry.has(Role::RotaryPositions) ? imageListBytes : 0);
+}
+
 /// The first free slot, after doubling their number when there is none. Null when there is no memory.
 static Sequence *freeSlot(rapt_context &c) {
   if (c.firstFree)
@@ -134,6 +140,7 @@ rapt_status rapt_context::newSequence(rapt_sequence &sequence, const Report &rep
   slot->sourceTable = encode.code ? table : nullptr;
   slot->tokens = table + (encode.code ? limits.sourceTable : 0);
   slot->kept = slot->tokens + entry.shortText;
+  slot->images.list = reinterpret_cast<ImageGrid *>(slot->kept + limits.keptUntil(limits.positions));
   if (limits.keepEvery)
     slot->kept[slot->keptEnd++] = 0;
   slot->generation = generation;
@@ -272,6 +279,7 @@ rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence sequence
     context->returnToState(*found, length);
   context->dropBlocks(*found, context->blocksFor(length));
   found->length = length;
+  forgetImages(found->images, length);
   if (length == 0)
     found->isLong = found->isStale = false;
   return RAPT_OK;
@@ -297,6 +305,8 @@ rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, ra
   to.isLong = from.isLong;
   to.isStale = from.isStale;
   memcpy(to.tokens, from.tokens, size_t(std::min(from.length, context->entry.shortText)) * sizeof(int32_t));
+  std::copy_n(from.images.list, from.images.count, to.images.list);
+  to.images.count = from.images.count;
   for (int k = 0; k < context->cacheCount; ++k) {
     const BlockTable &old = from.tables[k];
     BlockTable &table = to.tables[k];

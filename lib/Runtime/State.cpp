@@ -1,6 +1,7 @@
-// A sequence as bytes: this header, the name of its adapter, its tokens where a longer text needs them, its blocks in
-// order of position, those of layers with a window, those of its source, then its states, but none of earlier lengths
-// that it keeps. A sequence without an adapter has no name there, and a version of its own.
+// A sequence as bytes: this header, the name of its adapter, its tokens where a longer text needs them, its images
+// where rotary embedding does, its blocks in order of position, those of layers with a window, those of its source,
+// then its states, but none of earlier lengths that it keeps. A sequence without an adapter has no name there, and a
+// version of its own.
 #include "lib/Runtime/Context.h"
 #include <algorithm>
 #include <cstddef>
@@ -66,6 +67,56 @@ size_t textBytes(const rapt_context &c, uint64_t length) {
   return most ? size_t(1 + std::min(length, most)) * sizeof(int32_t) : 0;
 }
 
+/// An image of a sequence as it is saved, behind the number of them: its first token, rows and columns.
+using SavedImage = std::array<int32_t, 3>;
+
+bool keepsImages(const rapt_context &c) { return c.entry.has(Role::RotaryPositions); }
+
+size_t imageBytes(const rapt_context &c, int64_t count) {
+  return keepsImages(c) ? sizeof(int32_t) + size_t(count) * sizeof(SavedImage) : 0;
+}
+
+/// Where the images are.
+size_t imagesAt(const rapt_context &c, const StateHeader &h) {
+  return sizeof h + nameBytes(h) + textBytes(c, h.length);
+}
+
+/// How many images the state has; -1 where no sequence has as many. Its size is not checked yet.
+int64_t countSavedImages(const rapt_context &c, const StateHeader &h, const char *state, size_t bytes) {
+  int32_t count = 0;
+  if (keepsImages(c) && bytes >= imagesAt(c, h) + sizeof count)
+    memcpy(&count, state + imagesAt(c, h), sizeof count);
+  return count < 0 || count > mostImages ? -1 : count;
+}
+
+char *saveImages(const Sequence &s, char *to) {
+  const auto count = int32_t(s.images.count);
+  to = static_cast<char *>(memcpy(to, &count, sizeof count)) + sizeof count;
+  for (const ImageGrid *image = s.images.list; image != s.images.list + s.images.count; ++image) {
+    const SavedImage saved = {image->begin, image->rows, image->columns};
+    to = static_cast<char *>(memcpy(to, saved.data(), sizeof saved)) + sizeof saved;
+  }
+  return to;
+}
+
+/// Gives the sequence the images from `from` on; false where it has not the tokens for them.
+bool loadImages(const rapt_context &c, Sequence &s, const char *from) {
+  int32_t count;
+  memcpy(&count, from, sizeof count);
+  from += sizeof count;
+  for (int64_t end = 0; s.images.next < count; from += sizeof(SavedImage)) {
+    SavedImage saved;
+    memcpy(saved.data(), from, sizeof saved);
+    const auto [begin, rows, columns] = saved;
+    if (begin < end || begin >= s.length || rows < 1 || columns < 1 || int64_t(rows) * columns > c.limits.positions)
+      return false;
+    addImage(s.images, begin, rows, columns);
+    end = s.images.list[s.images.next - 1].end();
+  }
+  s.images.count = s.images.next;
+  return true;
+}
+
 /// Cache blocks of a sequence's tokens and of its source, once checkLengths has found the numbers right.
 int64_t ownBlocks(const rapt_context &c, const StateHeader &h, int k) {
   return k < c.cacheCount ? c.blocksFor(int64_t(h.length)) - int64_t(h.firstBlock[k]) : 0;
@@ -75,7 +126,8 @@ int64_t sourceBlocks(const rapt_context &c, const StateHeader &h) {
 }
 
 /// The lengths are ones that a sequence of this model can have, and `bytes` is what they take.
-rapt_status checkLengths(const rapt_context &c, const StateHeader &h, size_t bytes, const Report &report) {
+rapt_status checkLengths(const rapt_context &c, const StateHeader &h, int64_t images, size_t bytes,
+                         const Report &report) {
   const bool hasSource = h.sourceLength != noSource;
   if (h.length > uint64_t(c.limits.positions))
     return report.fail(RAPT_TOO_LONG, "the saved state has %llu tokens, the model %lld positions", ull(h.length),
@@ -92,8 +144,10 @@ rapt_status checkLengths(const rapt_context &c, const StateHeader &h, size_t byt
           "the saved state keeps the blocks from %llu on; this model's windows of %lld tokens behind %llu "
           "read earlier ones",
           ull(h.firstBlock[k]), (long long)c.caches[k].window, ull(h.length));
-  uint64_t expected = sizeof h + nameBytes(h) + textBytes(c, h.length) +
-                      uint64_t(sourceBlocks(c, h)) * h.blockBytes[0] + uint64_t(c.limits.stateBytes());
+  if (images < 0)
+    return report.fail(RAPT_BAD_FILE, "the saved state has not 0 to %lld images", (long long)mostImages);
+  uint64_t expected = imagesAt(c, h) + imageBytes(c, images) + uint64_t(sourceBlocks(c, h)) * h.blockBytes[0] +
+                      uint64_t(c.limits.stateBytes());
   for (int k = 0; k < mostCaches; ++k)
     expected += uint64_t(ownBlocks(c, h, k)) * h.blockBytes[k];
   if (bytes != expected)
@@ -116,7 +170,8 @@ const char *loadBlocks(LayerCache &cache, int32_t *table, int64_t count, const c
   return from;
 }
 
-rapt_status checkState(const rapt_context &c, const StateHeader &h, size_t bytes, const Report &report) {
+rapt_status checkState(const rapt_context &c, const StateHeader &h, const char *state, size_t bytes,
+                       const Report &report) {
   StateHeader mine = describe(c, h.length, h.sourceLength);
   if (h.magic != stateMagic)
     return report.fail(RAPT_BAD_FILE, "the saved state is not one of Rapt");
@@ -139,7 +194,7 @@ rapt_status checkState(const rapt_context &c, const StateHeader &h, size_t bytes
         "in %llu",
         h.layout, h.dtype, h.block, ull(h.blockBytes[0] + h.blockBytes[1]), mine.layout, mine.dtype, mine.block,
         ull(mine.blockBytes[0] + mine.blockBytes[1]));
-  return checkLengths(c, h, bytes, report);
+  return checkLengths(c, h, countSavedImages(c, h, state, bytes), bytes, report);
 }
 
 /// The adapter whose name is behind the header; the checksum is right.
@@ -183,8 +238,8 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
     return report.fail(RAPT_UNSUPPORTED, "the sequence's keys are computed again by its next step, as the last one "
                                          "that did so failed: it is saved after that");
   const size_t nameSize = s->adapter ? adapterBytes : 0, textSize = textBytes(*context, uint64_t(s->length));
-  *bytes = sizeof(StateHeader) + nameSize + textSize + size_t(s->sourceBlocks) * size_t(context->caches[0].blockBytes) +
-           size_t(l.stateBytes());
+  *bytes = sizeof(StateHeader) + nameSize + textSize + imageBytes(*context, s->images.count) +
+           size_t(s->sourceBlocks) * size_t(context->caches[0].blockBytes) + size_t(l.stateBytes());
   for (int k = 0; k < context->cacheCount; ++k)
     *bytes += size_t(s->tables[k].end - s->tables[k].first) * size_t(context->caches[k].blockBytes);
   if (!buffer)
@@ -203,6 +258,8 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
     memcpy(to + sizeof isLong, s->tokens, textSize - sizeof isLong);
     to += textSize;
   }
+  if (keepsImages(*context))
+    to = saveImages(*s, to);
   for (int k = 0; k < context->cacheCount; ++k) {
     const BlockTable &table = s->tables[k];
     header.firstBlock[k] = uint64_t(table.first);
@@ -233,7 +290,7 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
     return report.fail(RAPT_BAD_FILE, "the saved state has %zu bytes, fewer than its header's %zu", bytes,
                        sizeof header);
   memcpy(&header, state, sizeof header);
-  rapt_status status = checkState(*context, header, bytes, report);
+  rapt_status status = checkState(*context, header, static_cast<const char *>(state), bytes, report);
   if (status)
     return status;
   const char *blocks = static_cast<const char *>(state) + sizeof header;
@@ -269,6 +326,15 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
     s.isLong = isLong != 0 || s.length > context->entry.shortText;
     memcpy(s.tokens, blocks + sizeof isLong, textSize - sizeof isLong);
     blocks += textSize;
+  }
+  if (keepsImages(*context)) {
+    if (!loadImages(*context, s, blocks)) {
+      context->endSequence(s);
+      *sequence = 0;
+      return report.fail(RAPT_BAD_FILE, "the saved state has images that its %llu tokens do not have",
+                         ull(header.length));
+    }
+    blocks += imageBytes(*context, s.images.count);
   }
   for (int k = 0; k < context->cacheCount; ++k) {
     BlockTable &table = s.tables[k];

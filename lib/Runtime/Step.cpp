@@ -25,6 +25,7 @@ private:
   rapt_status lengthen();
   rapt_status checkChunk(size_t i);
   rapt_status checkEmbeddings(size_t i) const;
+  rapt_status checkGrids(size_t i, Sequence &s) const;
   /// Whether the sequence's last block of cache `k` is not full and shared, so that new tokens need a copy of it.
   bool copiesLast(const Sequence &s, int k) const {
     return s.tables[k].end && s.length % l.block &&
@@ -104,6 +105,15 @@ rapt_status Step::checkEmbeddings(size_t i) const {
                      ll(entry.columns));
 }
 
+rapt_status Step::checkGrids(size_t i, Sequence &s) const {
+  if (entry.has(Role::RotaryPositions))
+    return placeImages(c, s, chunks, i, report);
+  return chunks.get(i, &rapt_chunk::image_grids)
+             ? report.fail(RAPT_INVALID, "chunk %zu has grids of images, which the model %s does not read", i,
+                           c.module->manifest->name.c_str())
+             : RAPT_OK;
+}
+
 rapt_status Step::checkChunk(size_t i) {
   rapt_chunk &k = chunks[i];
   k.logits = nullptr;
@@ -129,7 +139,9 @@ rapt_status Step::checkChunk(size_t i) {
   total += k.count;
   longest = std::max(longest, k.count);
   rapt_status status = checkIds(i, k.tokens, k.count, l.vocabulary);
-  return status ? status : checkEmbeddings(i);
+  if (!status)
+    status = checkEmbeddings(i);
+  return status ? status : checkGrids(i, *s);
 }
 
 rapt_status Step::checkTop(size_t i) {
@@ -328,6 +340,7 @@ void Step::keep(size_t i) {
   const int64_t first = truncatable(chunks[i], s);
   remember(c, s, chunks[i]);
   s.length += chunks[i].count;
+  s.images.count = s.images.next;
   for (int k = 0; k < c.cacheCount; ++k) {
     BlockTable &table = s.tables[k];
     if (table.replaced >= 0)
@@ -419,7 +432,7 @@ void Step::fillArguments(int64_t table, int64_t sourceTable) {
                  *const want = argument(Role::Want), *const past = argument(Role::Past),
                  *const textLengths = argument(Role::TextLength), *const slots = argument(Role::StateSlot),
                  *const targets = argument(Role::StateTarget), *const sourceLengths = argument(Role::SourceLength),
-                 *const sources = argument(Role::SourceTable),
+                 *const sources = argument(Role::SourceTable), *const rotary = argument(Role::RotaryPositions),
                  *const blocks[mostCaches] = {argument(Role::BlockTable), argument(Role::WindowTable)};
   int64_t token = 0, next = 0;
   for (size_t r = 0; r < rows; ++r) {
@@ -432,6 +445,8 @@ void Step::fillArguments(int64_t table, int64_t sourceTable) {
       textLengths[r] = int32_t(textLength(c, s, chunks[p.chunk].count));
     if (slots)
       slots[r] = s.stateRead, targets[r] = s.stateNext;
+    if (rotary)
+      fillRotaryPositions(s.images, s.length + p.begin, p.count, rotary + gridAxes * token);
     if (sourceLengths)
       sourceLengths[r] = int32_t(s.sourceLength);
     if (sources)

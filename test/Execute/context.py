@@ -24,7 +24,7 @@ class Source(ctypes.Structure):
 class Chunk(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("sequence", ctypes.c_uint64), ("tokens", ctypes.c_void_p), ("count", ctypes.c_int64),
                 ("want", ctypes.c_int32), ("output", ctypes.c_void_p), ("output_bytes", ctypes.c_size_t), ("logits", ctypes.c_void_p),
-                ("embeddings", ctypes.c_void_p), ("embedding_bytes", ctypes.c_size_t)]
+                ("embeddings", ctypes.c_void_p), ("embedding_bytes", ctypes.c_size_t), ("image_grids", ctypes.c_void_p), ("image_grid_bytes", ctypes.c_size_t)]
 
 
 class Context:
@@ -109,12 +109,15 @@ class Context:
             source.hidden, source.hidden_bytes = array.ctypes.data, array.nbytes
         return self.call("encode", self.context, sources, ctypes.c_size_t(len(pairs)))
 
-    def step(self, pairs, images=()):
-        """All logits of each chunk, and the status. `images`: f32 arrays of vectors, or None, of the first chunks."""
+    def step(self, pairs, images=(), grids=()):
+        """All logits of each chunk, and the status. `images`: f32 arrays of vectors, or None, of the first chunks; `grids`: i32 [images, 2] of them, or None."""
         tokens = [numpy.array(t, numpy.int32) for _, t in pairs]
         logits = [numpy.zeros((len(t), self.vocabulary), numpy.float32) for t in tokens]
         chunks = (Chunk * len(pairs))(*[Chunk(ctypes.sizeof(Chunk), s, t.ctypes.data, len(t), 2, l.ctypes.data, l.nbytes) for (s, _), t, l in zip(pairs, tokens, logits)])
         for chunk, vectors in zip(chunks, images):
             if vectors is not None:
                 chunk.embeddings, chunk.embedding_bytes = vectors.ctypes.data, vectors.nbytes
+        for chunk, given in zip(chunks, grids):
+            if given is not None:
+                chunk.image_grids, chunk.image_grid_bytes = given.ctypes.data, given.nbytes
         return logits, self.call("step", self.context, chunks, ctypes.c_size_t(len(pairs)))

@@ -142,6 +142,8 @@ def of_programs():
         programs("golden_models", RUNTIME + " =gpt2-128 =gpt2-1000", label="gpt2", requires=UNINSTRUMENTED, cost=30),
         programs("golden_models", RUNTIME + " =gpt2-128 =gpt2-1000 =bert-base =t5-small", "", "generic"),
         *parts("image_adapters", REFERENCE, "vit swin llava faults"),
+        programs("image_grids", RUNTIME, full="generic cuda"),
+        programs("image_grids", "raptc rapt-reference", "evaluated"),
         programs("image_text", RUNTIME),
         programs("hybrid_states", REFERENCE + " runtime scratch", full="generic", requires=UNINSTRUMENTED),
         programs("languages", RUN),

@@ -23,6 +23,8 @@ Outcome PromptImages::read(const Options &options, Model &model) {
     if (!outcome)
       return {outcome.status, json::printable(path) + ": " + outcome.message};
     counts.push_back(size_t(outputs[0].shape[1]));
+    if (const int64_t cell = model.facts.imageCell)
+      grids.insert(grids.end(), {int32_t(shape[1] / cell), int32_t(shape[2] / cell)});
     vectors.insert(vectors.end(), outputs[0].data.begin(), outputs[0].data.end());
   }
   model.profiler.finish();
@@ -48,6 +50,7 @@ Outcome PromptImages::place(const Model &model, const Text &text, Prompt &prompt
     ids.insert(ids.end(), id == image ? counts[next++] : 1, id);
   prompt.ids = std::move(ids);
   prompt.embeddings = vectors;
+  prompt.grids = grids;
   return {};
 }
 

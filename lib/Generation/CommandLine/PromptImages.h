@@ -16,6 +16,7 @@ public:
 private:
   std::vector<size_t> counts; ///< vectors of each image
   std::vector<float> vectors;
+  Ids grids; ///< see Prompt::grids
 };
 
 } // namespace rapt::run

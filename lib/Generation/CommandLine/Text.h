@@ -21,12 +21,15 @@ struct Prompt {
   Ids ids;                       ///< what the first new token follows
   std::optional<int32_t> first;  ///< the first new token, where a language is asked for
   std::vector<float> embeddings; ///< what image tokens stand for
+  Ids grids;                     ///< rows and columns of each image's vectors, where the model needs them
   std::vector<float> pixels;     ///< of the image that the encoder reads, of a model whose sources are images
 
   /// `chunk` of its tokens with what image tokens among them stand for. New tokens are none.
   rapt_chunk withImages(rapt_chunk chunk) const {
     chunk.embeddings = embeddings.empty() ? nullptr : embeddings.data();
     chunk.embedding_bytes = embeddings.size() * sizeof(float);
+    chunk.image_grids = grids.empty() ? nullptr : grids.data();
+    chunk.image_grid_bytes = grids.size() * sizeof(int32_t);
     return chunk;
   }
   /// Positions of the source in the cache.

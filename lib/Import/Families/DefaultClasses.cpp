@@ -37,6 +37,7 @@ constexpr Row processors[] = {
     {"ConvNextImageProcessor", "convnext convnextv2"},
     {"DINOv3ViTImageProcessor", "dinov3_vit"},
     {"DeiTImageProcessor", "deit"},
+    {"Qwen2VLImageProcessor", "qwen3_5 qwen3_5_moe"},
     {"SiglipImageProcessor", "siglip"},
     {"ViTImageProcessor", "swin swinv2 vit"},
     {"WhisperFeatureExtractor", "whisper"},

@@ -4,14 +4,14 @@
 // gated delta rule in place of attention, whose results have a gate.
 //
 // Qwen Team 2026, "Qwen3.5": the same with projections of their own, and with a feed-forward, or
-// experts in stacked tensors. A text's positions in the three rows of the rotation are equal.
+// experts in stacked tensors. Its texts may have images: positions of time, row and column are interleaved in the
+// rotation, and those of a text are equal, so that the decoder alone has one.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Families/QwenVision.h"
 #include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Specs/DecoderConfig.h"
-#include "lib/Import/Specs/TextPart.h"
-#include "lib/Import/Specs/VisionLanguage.h"
 
 using namespace rapt;
 using namespace rapt::importing;
@@ -57,7 +57,10 @@ static DecoderSpec readLayers(const DecoderSource &source, const DecoderDefaults
   spec.delta = d;
   setMixers(spec, Mixer::DeltaRule, readAttention(config, spec.layers));
   readRotary(source, spec,
-             {.defaultShare = 0.25, .isPartial = true, .harmless = {"mrope_interleaved", "mrope_section"}});
+             {.defaultShare = 0.25,
+              .isPartial = true,
+              .harmless = {"mrope_interleaved", "mrope_section"},
+              .sections = source.isPart ? std::optional(std::array<int64_t, 3>{11, 11, 10}) : std::nullopt});
   spec.ignoredTensors.push_back("mtp.*"); // layers that guess further tokens
   return spec;
 }
@@ -135,23 +138,14 @@ const DecoderFamily importing::qwen35Moe = {
     .harmlessKeys = harmless::keys({harmless::decoder, harmless::router},
                                    {"mamba_ssm_dtype", "mtp_num_hidden_layers", "mtp_use_dedicated_embeddings"})};
 
-static DecoderSpec readWhole(const DecoderSource &source) {
-  const TextFamily families[] = {{"qwen3_5_text", qwen35}, {"qwen3_5_moe_text", qwen35Moe}};
-  return readTextPart(source, families);
-}
-
-static const DecoderFamily whole = {
-    .read = readWhole,
-    // Keys of the whole that only images and videos obey.
-    .harmlessKeys = {imageIdKeys[1], "video_token_id", "vision_config", "vision_end_token_id", "vision_start_token_id"},
-    .ignoredTensors = {"*visual.*", "*mtp.*"},
-};
-
 ImportedModule importing::importQwen35Whole(mlir::MLIRContext &context, huggingface::ModelDescription &model,
                                             const ImportOptions &options) {
   const bool hasExperts = model.modelType() == "qwen3_5_moe";
-  const HeadName<bool> heads[] = {
-      {hasExperts ? "Qwen3_5MoeForConditionalGeneration" : "Qwen3_5ForConditionalGeneration", true}};
-  readHead<bool>(model, heads, true);
-  return importDecoder(context, model, options, whole);
+  const TextFamily texts[] = {{"qwen3_5_text", qwen35}, {"qwen3_5_moe_text", qwen35Moe}};
+  return importQwenVision(
+      context, model, options,
+      {.architecture = hasExperts ? "Qwen3_5MoeForConditionalGeneration" : "Qwen3_5ForConditionalGeneration",
+       .texts = texts,
+       .imageId = 248056,
+       .width = 3584});
 }

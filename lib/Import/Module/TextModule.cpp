@@ -118,6 +118,11 @@ static SequenceFacts sequenceFactsOf(MLIRContext &context, const ModelFacts &fac
     all.parts |= part::Images;
     all.buffers[EntryRole::Embeddings].numbers = {facts.hidden};
   }
+  if (extra.rotaryAxes) {
+    all.parts |= part::Grids;
+    all.buffers[EntryRole::RotaryPositions].numbers = {extra.rotaryAxes};
+    all.buffers[EntryRole::RotaryPositions].limit = facts.positions;
+  }
   addAdapters(all, facts);
   return all;
 }

@@ -86,13 +86,15 @@ Value importing::walkDepthwise(const Walk &walk, Value x, const ImageSides &side
 }
 
 Value importing::cutWindows(const Scope &scope, Location loc, Value x, const ImageSides &from, const ImageSides &to,
-                            int64_t side) {
+                            int64_t side, bool areByRows) {
   OpBuilder &builder = scope.builder;
   const int64_t any = ShapedType::kDynamic;
   auto type = RankedTensorType::get({any, any, any, side, side, channelsOf(x)}, builder.getF32Type());
   Value empty = tensor::EmptyOp::create(builder, loc, type, to.values());
   AffineExpr image, row, column, j, i, channel;
   bindDims(builder.getContext(), image, row, column, j, i, channel);
+  if (areByRows)
+    std::swap(i, j);
   const AffineMap maps[] = {
       AffineMap::get(6, 0, {image, row * side + i, column * side + j, channel}, builder.getContext()),
       builder.getMultiDimIdentityMap(6)};

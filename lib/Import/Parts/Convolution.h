@@ -27,10 +27,11 @@ mlir::Value expandPixels(const Scope &scope, mlir::Location loc, mlir::Value x, 
 mlir::Value walkDepthwise(const Walk &walk, mlir::Value x, const ImageSides &sides, const std::string &part,
                           int64_t channels, int64_t side);
 
-/// Windows of `side` x `side` pixels, one beside another, as rows: pixel by pixel, and these column by column. `to` are
-/// the extents of images of so many windows; pixels behind the last whole one are left out.
+/// Windows of `side` x `side` pixels, one beside another, as rows: pixel by pixel, and these column by column, or row
+/// by row where `areByRows`. `to` are the extents of images of so many windows; pixels behind the last whole one are
+/// left out.
 mlir::Value cutWindows(const Scope &scope, mlir::Location loc, mlir::Value x, const ImageSides &from,
-                       const ImageSides &to, int64_t side);
+                       const ImageSides &to, int64_t side, bool areByRows = false);
 
 /// Multiplies these windows by PART.weight [out, in, side, side], and adds PART.bias.
 mlir::Value walkStrided(const Walk &walk, mlir::Value x, const ImageSides &from, const ImageSides &to,

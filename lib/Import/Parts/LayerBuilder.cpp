@@ -1,5 +1,6 @@
 //===- LayerBuilder.cpp - One layer of attention and feed-forward --------------===//
 #include "lib/Import/Parts/LayerBuilder.h"
+#include "lib/Import/Parts/AxisRotation.h"
 #include "lib/Import/Parts/Elements.h"
 #include "lib/Import/Parts/FeedForward.h"
 #include "lib/Import/Parts/LatentAttention.h"
@@ -525,7 +526,7 @@ std::pair<Value, Value> importing::walkSource(const Walk &walk, const StackSpec 
 }
 
 SmallVector<Value> importing::buildRotation(const Scope &top, const AttentionSpec &attention, Value tokens,
-                                            Value rowBegin, Value past, Value textLength) {
+                                            Value rowBegin, Value past, Value textLength, Value ofAxes) {
   SmallVector<Value> tables;
   if (attention.rotary.empty())
     return tables;
@@ -535,6 +536,10 @@ SmallVector<Value> importing::buildRotation(const Scope &top, const AttentionSpe
   if (attention.hasLongerTexts())
     lengths = spreadOverTokens(top, loc, tokens, rowBegin, textLength);
   for (const RotaryFrequencies &rotary : attention.rotary) {
+    if (!rotary.axes.empty()) {
+      llvm::append_range(tables, buildAxisRotation(top, loc, rotary, splitAxes(top, loc, ofAxes)));
+      continue;
+    }
     auto pairs = RankedTensorType::get({ShapedType::kDynamic, int64_t(rotary.values.size())}, builder.getF32Type());
     auto table = attn::RotaryTableOp::create(
         builder, loc, pairs, pairs, positions, rotary.longer ? lengths : Value(),

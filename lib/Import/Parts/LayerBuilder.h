@@ -45,9 +45,11 @@ mlir::Value walkLayer(const Walk &walk, const StackSpec &spec, mlir::Value x, co
 std::pair<mlir::Value, mlir::Value> walkSource(const Walk &walk, const StackSpec &spec, mlir::Value source);
 
 /// Cosines and sines of each of the attention's tables, in turn. `tokens` are packed by `rowBegin`; `past`, positions
-/// ahead of each row's first token, may be null; so may `textLength`, tokens of each row's text, where rows are texts.
+/// ahead of each row's first token, may be null; so may `textLength`, tokens of each row's text, where rows are texts,
+/// and `ofAxes`, positions [tokens, axes], where frequencies are of no axes.
 llvm::SmallVector<mlir::Value> buildRotation(const Scope &top, const AttentionSpec &attention, mlir::Value tokens,
-                                             mlir::Value rowBegin, mlir::Value past, mlir::Value textLength = {});
+                                             mlir::Value rowBegin, mlir::Value past, mlir::Value textLength = {},
+                                             mlir::Value ofAxes = {});
 
 /// Numbers that are equal for layers of one function: those with the same window, rotation and norms.
 std::vector<unsigned> numberKinds(const StackSpec &spec);

@@ -1,5 +1,6 @@
 //===- PatchGrid.cpp - Rotation and biases by the positions of patches -------===//
 #include "lib/Import/Parts/PatchGrid.h"
+#include "lib/Import/Parts/AxisRotation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -97,6 +98,118 @@ std::array<Value, 2> importing::buildGridRotation(const Scope &top, const Rotary
                                         linalg::YieldOp::create(inner, at, ValueRange{cosine, sine});
                                       });
   return {op.getResult(0), op.getResult(1)};
+}
+
+RotaryFrequencies importing::patchRotary(double theta, int64_t channels) {
+  const RotaryFrequencies ofRow = plainRotary(theta, channels / 2);
+  RotaryFrequencies both;
+  for (int64_t axis = 0; axis < 2; ++axis) {
+    both.values.insert(both.values.end(), ofRow.values.begin(), ofRow.values.end());
+    both.axes.insert(both.axes.end(), ofRow.values.size(), axis);
+  }
+  return both;
+}
+
+std::array<Value, 2> importing::buildPatchRotation(const Scope &top, const RotaryFrequencies &frequencies,
+                                                   const Images &images) {
+  OpBuilder &builder = top.builder;
+  Location loc = top.at("rotary_pos_emb");
+  Value count = tensor::DimOp::create(builder, loc, images.pixels, 0);
+  Value tokens = arith::MulIOp::create(builder, loc, count, images.length);
+  auto list = RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
+  const AffineMap maps[] = {builder.getMultiDimIdentityMap(1)};
+  const utils::IteratorType loops[] = {utils::IteratorType::parallel};
+  auto positions = [&](llvm::function_ref<Value(OpBuilder &, Location, Value patch)> of) {
+    Value empty = tensor::EmptyOp::create(builder, loc, list, tokens);
+    auto body = [&](OpBuilder &b, Location at, ValueRange) {
+      Value patch = arith::RemUIOp::create(b, at, linalg::IndexOp::create(b, at, 0), images.length);
+      linalg::YieldOp::create(b, at, arith::IndexCastOp::create(b, at, b.getI32Type(), of(b, at, patch)).getResult());
+    };
+    return linalg::GenericOp::create(builder, loc, list, ValueRange(), empty, maps, loops, body).getResult(0);
+  };
+  Value rows = positions([&](OpBuilder &b, Location at, Value patch) -> Value {
+    return arith::DivUIOp::create(b, at, patch, images.columns);
+  });
+  Value columns = positions([&](OpBuilder &b, Location at, Value patch) -> Value {
+    return arith::RemUIOp::create(b, at, patch, images.columns);
+  });
+  return buildAxisRotation(top, loc, frequencies, {rows, columns});
+}
+
+namespace {
+
+/// One axis of a grid of learned positions, at a row or column of patches.
+struct PlaceOnGrid {
+  Value below, above; ///< the rows between which it is, index
+  Value share;        ///< how far it is from the one below, f32
+};
+
+/// Place `at` of `count`, where the first and the last one are those of the `extent` learned ones.
+PlaceOnGrid placeOnGrid(OpBuilder &b, Location loc, Value at, Value count, int64_t extent) {
+  auto number = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(b, loc, value); };
+  auto real = [&](Value index) -> Value {
+    Value integer = arith::IndexCastOp::create(b, loc, b.getI32Type(), index);
+    return arith::SIToFPOp::create(b, loc, b.getF32Type(), integer);
+  };
+  Value gaps = arith::MaxUIOp::create(b, loc, arith::SubIOp::create(b, loc, count, number(1)), number(1));
+  Value scaled = arith::MulIOp::create(b, loc, at, number(extent - 1));
+  Value below = arith::DivUIOp::create(b, loc, scaled, gaps), rest = arith::RemUIOp::create(b, loc, scaled, gaps);
+  Value above = arith::MinUIOp::create(b, loc, arith::AddIOp::create(b, loc, below, number(1)), number(extent - 1));
+  return {below, above, arith::DivFOp::create(b, loc, real(rest), real(gaps))};
+}
+
+} // namespace
+
+Value importing::resizeBilinearly(const Scope &top, StringRef symbol, const Images &images, int64_t rows,
+                                  int64_t columns) {
+  OpBuilder &builder = top.builder;
+  Location loc = top.at(symbol);
+  auto ids = RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
+  auto shares = RankedTensorType::get({ShapedType::kDynamic}, builder.getF32Type());
+  const utils::IteratorType lines[] = {utils::IteratorType::parallel};
+  SmallVector<Value> corners, weights;
+  for (int corner = 0; corner < 4; ++corner) {
+    const bool isBelow = corner / 2 == 0, isLeft = corner % 2 == 0;
+    Value inits[] = {tensor::EmptyOp::create(builder, loc, ids, images.length),
+                     tensor::EmptyOp::create(builder, loc, shares, images.length)};
+    const SmallVector<AffineMap> maps(2, builder.getMultiDimIdentityMap(1));
+    auto body = [&](OpBuilder &b, Location at, ValueRange) {
+      Value patch = linalg::IndexOp::create(b, at, 0);
+      Value down = arith::DivUIOp::create(b, at, patch, images.columns),
+            across = arith::RemUIOp::create(b, at, patch, images.columns);
+      const PlaceOnGrid row = placeOnGrid(b, at, down, images.rows, rows),
+                        column = placeOnGrid(b, at, across, images.columns, columns);
+      Value width = arith::ConstantIndexOp::create(b, at, columns);
+      Value id = arith::MulIOp::create(b, at, isBelow ? row.below : row.above, width);
+      id = arith::AddIOp::create(b, at, id, isLeft ? column.below : column.above);
+      auto part = [&](Value share, bool isFirst) -> Value {
+        Value one = arith::ConstantOp::create(b, at, b.getF32FloatAttr(1));
+        return isFirst ? Value(arith::SubFOp::create(b, at, one, share)) : share;
+      };
+      Value weight = arith::MulFOp::create(b, at, part(row.share, isBelow), part(column.share, isLeft));
+      linalg::YieldOp::create(b, at, ValueRange{arith::IndexCastOp::create(b, at, b.getI32Type(), id), weight});
+    };
+    auto list = linalg::GenericOp::create(builder, loc, TypeRange{ids, shares}, ValueRange(), inits, maps, lines, body);
+    corners.push_back(embed(top, list.getResult(0), symbol));
+    weights.push_back(list.getResult(1));
+  }
+  auto type = cast<RankedTensorType>(corners[0].getType());
+  SmallVector<AffineMap> maps(4, builder.getMultiDimIdentityMap(2));
+  maps.append(4, AffineMap::get(2, 0, builder.getAffineDimExpr(0)));
+  maps.push_back(builder.getMultiDimIdentityMap(2));
+  SmallVector<Value> inputs = corners;
+  inputs.append(weights);
+  Value empty = tensor::EmptyOp::create(builder, loc, type, images.length);
+  const SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
+  auto sum = [](OpBuilder &b, Location at, ValueRange x) {
+    Value total;
+    for (int corner = 0; corner < 4; ++corner) {
+      Value part = arith::MulFOp::create(b, at, x[corner], x[4 + corner]);
+      total = total ? Value(arith::AddFOp::create(b, at, total, part)) : part;
+    }
+    linalg::YieldOp::create(b, at, total);
+  };
+  return linalg::GenericOp::create(builder, loc, type, inputs, empty, maps, loops, sum).getResult(0);
 }
 
 namespace {

@@ -2,8 +2,9 @@
 //
 // Siméoni et al. 2025, "DINOv3": a half of a head's pairs rotates by the row of a patch,
 // the other half by its column. Both are in units of the image, from -1 to 1, so that
-// images of any size have the same angles. Bao et al. 2021, "BEiT": scores have biases by
-// the distance of two patches in rows and columns.
+// images of any size have the same angles. Qwen Team 2025, "Qwen3-VL": both are in
+// patches (Heo et al. 2024, "Rotary Position Embedding for Vision Transformer"). Bao et al. 2021, "BEiT": scores have
+// biases by the distance of two patches in rows and columns.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -30,6 +31,19 @@ RotaryFrequencies gridRotary(double theta, int64_t channels);
 /// row, and as many more by its column; the first `learned` tokens of an image do not rotate.
 std::array<mlir::Value, 2> buildGridRotation(const Scope &top, const RotaryFrequencies &frequencies,
                                              const Images &images, int64_t learned);
+
+/// 1 / theta^(4i / channels) for each of the channels / 4 pairs i that rotate by the row, and the same by the column:
+/// radians from one patch to the next.
+RotaryFrequencies patchRotary(double theta, int64_t channels);
+
+/// Cosines and sines, each [tokens, pairs], of patches in as many axes as patchRotary has. Images have no other tokens.
+std::array<mlir::Value, 2> buildPatchRotation(const Scope &top, const RotaryFrequencies &frequencies,
+                                              const Images &images);
+
+/// Learned positions of a grid of `rows` x `columns` patches, the rows of the weight `symbol`, for one of the images:
+/// the corners of both coincide, and between are bilinear mixtures. [patches, width].
+mlir::Value resizeBilinearly(const Scope &top, llvm::StringRef symbol, const Images &images, int64_t rows,
+                             int64_t columns);
 
 /// Rows of a table of biases for a grid of patches: a distance in rows and columns each, and three of the class token.
 inline int64_t gridBiasRows(int64_t rows, int64_t columns) { return (2 * rows - 1) * (2 * columns - 1) + 3; }

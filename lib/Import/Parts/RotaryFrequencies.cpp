@@ -237,6 +237,37 @@ RotaryFrequencies readScaling(ConfigReader &config, ConfigReader &scaling, int64
   return rotary;
 }
 
+/// M-RoPE (Wang et al. 2024) as Qwen3-VL interleaves it: the frequencies are of time, row and column in turn, as far as
+/// the sections of row and column have frequencies, and then of time.
+void setAxes(const std::array<int64_t, 3> &sections, RotaryFrequencies &rotary) {
+  for (int64_t pair = 0; pair < int64_t(rotary.values.size()); ++pair) {
+    const int64_t axis = pair % 3;
+    rotary.axes.push_back(axis && pair < 3 * sections[size_t(axis)] ? axis : 0);
+  }
+}
+
+/// The keys of the frequencies' axes; `sections` are those without mrope_section.
+void readSections(ConfigReader &scaling, std::array<int64_t, 3> sections, RotaryFrequencies &rotary) {
+  const auto pairs = int64_t(rotary.values.size());
+  if (const json::Value *given = scaling.getRaw("mrope_section")) {
+    const json::Array *list = given->asArray();
+    int64_t sum = list && list->size() == sections.size() ? 0 : -1;
+    for (size_t i = 0; sum >= 0 && i < sections.size(); ++i) {
+      sections[i] = (*list)[i].asInteger().value_or(-1);
+      sum = sections[i] < 0 || sections[i] > pairs ? -1 : sum + sections[i];
+    }
+    if (sum != pairs)
+      scaling.fail(scaling.nameOf("mrope_section") + " is " + json::printable(json::write(*given), 60) +
+                   ", must be three numbers of frequencies, " + std::to_string(pairs) + " in all");
+  }
+  if (!scaling.getBool("mrope_interleaved", true))
+    scaling.fail(scaling.nameOf("mrope_interleaved") + " is false: frequencies in blocks of time, row and column are "
+                                                       "not supported");
+  if (rotary.longer)
+    scaling.fail(scaling.nameOf("rope_type") + " longrope is not supported with positions of time, row and column");
+  setAxes(sections, rotary);
+}
+
 } // namespace
 
 void importing::requireFinite(ConfigReader &config, std::span<const float> frequencies, const std::string &what) {
@@ -259,9 +290,16 @@ RotaryFrequencies importing::readRotaryFrequencies(ConfigReader &config, int64_t
   const double theta = config.getPositive(keys.theta, mostTheta, keys.defaultTheta);
   const double share = readShare(config, keys, keys.defaultShare);
   std::optional<ConfigReader> scaling = config.open({"rope_parameters", "rope_scaling"});
-  if (!scaling)
-    return {readPlain(config, keys.theta.names.front(), theta, countRotated(config, keys, channels, share))};
+  if (!scaling) {
+    RotaryFrequencies plain{
+        readPlain(config, keys.theta.names.front(), theta, countRotated(config, keys, channels, share))};
+    if (keys.sections)
+      setAxes(*keys.sections, plain);
+    return plain;
+  }
   RotaryFrequencies rotary = readScaling(config, *scaling, channels, positions, keys, theta, share);
+  if (keys.sections)
+    readSections(*scaling, *keys.sections, rotary);
   config.close(std::move(*scaling), keys.harmless);
   return rotary;
 }

@@ -27,6 +27,7 @@ struct RotaryFrequencies {
   double allMagnitude = 1;                ///< by mscale_all_dim of yarn: latent attention's scores have it squared
   std::optional<LongerTexts> longer = {}; ///< nothing where no sequence is longer than the original context
   std::optional<QueryGrowth> growth = {}; ///< nothing where no sequence is longer than the original context
+  std::vector<int64_t> axes = {};         ///< of each frequency, where tokens have positions in several; empty: in one
 };
 
 /// Positions that a config and the user ask for.
@@ -41,6 +42,8 @@ struct RotaryKeys {
   double defaultTheta = 10000, defaultShare = 1;
   bool isPartial = false;                      ///< a part of a head's channels may rotate
   std::vector<std::string_view> harmless = {}; ///< keys of rope_parameters on which texts do not depend
+  /// Frequencies of time, row and column where tokens have positions of each; nothing: they have one.
+  std::optional<std::array<int64_t, 3>> sections = {};
 };
 
 /// theta^(-2i / channels) for each pair i of the rotated channels.

@@ -174,7 +174,8 @@ Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const Deco
     if (shared)
       layers.shared.push_back(shared);
   layers.further = walk.emit([&](const Scope &top) {
-    return buildRotation(top, spec.attention, inputs.tokens, rows.rowBegin, rows.past, inputs.textLength);
+    return buildRotation(top, spec.attention, inputs.tokens, rows.rowBegin, rows.past, inputs.textLength,
+                         inputs.rotaryPositions);
   });
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last,
                         walkLayers(walk, layers, [&](const Walk &layer, ValueRange state, ValueRange shared) {
@@ -195,7 +196,8 @@ Status importing::buildDecoderStep(DecoderModule &decoder, const DecoderSpec &sp
                              .stateSlot = decoder.argument(EntryRole::StateSlot),
                              .stateTarget = decoder.argument(EntryRole::StateTarget),
                              .adapters = decoder.adapters(),
-                             .textLength = decoder.argument(EntryRole::TextLength)};
+                             .textLength = decoder.argument(EntryRole::TextLength),
+                             .rotaryPositions = decoder.argument(EntryRole::RotaryPositions)};
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkDecoder(Walk(decoder.scope()), spec, inputs, map));
   ValueRange kept = ValueRange(last).drop_front();
   decoder.endStep(kept.take_front(inputs.caches.size()), last[0], kept.drop_front(inputs.caches.size()));

@@ -53,6 +53,7 @@ struct DecoderInputs {
   mlir::Value windowTable = {};
   std::optional<AdapterRows> adapters = {};
   mlir::Value textLength = {};                ///< where rotary embedding depends on it
+  mlir::Value rotaryPositions = {};           ///< where it has several axes
   mlir::Value matrices = {}, lastInputs = {}; ///< `state` and `conv_state`, of layers that have them
   mlir::Value stateSlot = {}, stateTarget = {};
 };

@@ -15,7 +15,10 @@ struct TextFamily {
   const DecoderFamily &family;
 };
 
-/// Reads the text part of a model that is compiled without its other parts, and warns that they are left out.
+/// Reads the text part of a model; the first family where its config does not say.
+DecoderSpec readTextOfWhole(const DecoderSource &source, std::span<const TextFamily> families);
+
+/// The same of a model that is compiled without its other parts; warns that they are left out.
 DecoderSpec readTextPart(const DecoderSource &source, std::span<const TextFamily> families);
 
 /// Reads the end of the text part of a model with images, and gives it the names of its tensors.

@@ -1,6 +1,7 @@
 //===- VisionLanguage.cpp - The module of a decoder that reads images -------------===//
 #include "lib/Import/Specs/VisionLanguage.h"
 #include "lib/Import/Module/TextModule.h"
+#include "lib/Import/Parts/Convolution.h"
 #include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/DecoderBuilder.h"
 #include "lib/Import/Specs/VisionTokens.h"
@@ -16,15 +17,35 @@ namespace {
 
 constexpr llvm::StringLiteral projectorSymbols = "projector.";
 
+/// Squares of patches as one vector each, which `images` has instead of them then.
+Value mergePatches(const Walk &walk, const VisionLanguageSpec &spec, Value x, Images &images) {
+  const int64_t side = spec.projector.side;
+  if (side == 1)
+    return x;
+  return walk.emit([&](const Scope &scope) {
+    OpBuilder &builder = scope.builder;
+    Location loc = scope.at(spec.projector.first);
+    auto extent = [&](int64_t dim) -> Value { return tensor::DimOp::create(builder, loc, images.pixels, dim); };
+    Value count = extent(0), cell = arith::ConstantIndexOp::create(builder, loc, spec.cell());
+    const ImageSides patches{count, images.rows, images.columns};
+    images.rows = arith::DivUIOp::create(builder, loc, extent(2), cell);
+    images.columns = arith::DivUIOp::create(builder, loc, extent(3), cell);
+    images.length = arith::MulIOp::create(builder, loc, images.rows, images.columns);
+    return cutWindows(scope, loc, x, patches, {count, images.rows, images.columns}, side, /*areByRows=*/true);
+  });
+}
+
 /// Vectors of the tokens of all images, as wide as those of the decoder's tokens.
 Expected<Value> walkVectors(const Walk &walk, const VisionLanguageSpec &spec, Images &images) {
   const VisionSpec &image = spec.image;
   RAPT_ASSIGN_OR_RETURN(Value x, walkVisionTokens(walk.inside(image.prefix, image.stack + "."), image, images));
   const ProjectorSpec &p = spec.projector;
   const Walk projector = walk.inside(p.prefix, projectorSymbols.str());
-  x = projector.matmul(x, {.part = p.first, .out = spec.text.width, .in = image.width, .hasBias = p.hasBias});
+  x = mergePatches(projector, spec, projector.norm(x, p.norm, image.norm, image.width), images);
+  const int64_t inner = p.inner ? p.inner : spec.text.width;
+  x = projector.matmul(x, {.part = p.first, .out = inner, .in = p.side * p.side * image.width, .hasBias = p.hasBias});
   x = projector.activate(x, p.first, p.activation);
-  return projector.matmul(x, {.part = p.second, .out = spec.text.width, .in = spec.text.width, .hasBias = p.hasBias});
+  return projector.matmul(x, {.part = p.second, .out = spec.text.width, .in = inner, .hasBias = p.hasBias});
 }
 
 /// x [tokens, width] with row `indices[t]` of `vectors` in place of row t where `indices[t]` is not negative.
@@ -62,7 +83,7 @@ Status buildEncodeImage(ModelModule &module, const VisionLanguageSpec &spec, con
   const VisionSpec &image = spec.image;
   const int64_t any = ShapedType::kDynamic, width = spec.text.width;
   auto type = tensorOf({any, any, width}, builder.getF32Type());
-  const std::string side = "/" + std::to_string(image.patch);
+  const std::string side = "/" + std::to_string(spec.cell());
   const int64_t kept = image.learnedTokens() - spec.skipped;
   const std::string length = "height" + side + "*width" + side + (kept ? "+" + std::to_string(kept) : "");
   func::FuncOp entry = module.beginEntry("encode_image", imageInputs(builder, facts, image.channels, "images"),
@@ -94,7 +115,8 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
   RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, text.positions, text.positionsKey));
   RAPT_ASSIGN_OR_RETURN(huggingface::HeightWidth most, largestImage(context, model, spec.image, options));
   const std::string prefix = model.choosePrefix({text.prefixes[0], text.prefixes[1]}, text.embedding.words + ".weight");
-  const std::vector<std::string_view> ignored(spec.ignoredTensors.begin(), spec.ignoredTensors.end());
+  std::vector<std::string_view> ignored(spec.ignoredTensors.begin(), spec.ignoredTensors.end());
+  ignored.insert(ignored.end(), text.ignoredTensors.begin(), text.ignoredTensors.end());
   auto walkAll = [&](const Walk &walk) {
     (void)walkDecoder(walk, text);
     Images images;
@@ -105,11 +127,15 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
   ModelFacts facts = decoderFacts(text, model, positions, endTokens);
   facts.task = "image-text-to-text";
   facts.imageToken = spec.imageId;
+  const bool hasAxes = !text.attention.rotary.empty() && !text.attention.rotary[0].axes.empty();
+  if (hasAxes)
+    facts.imageCell = spec.cell();
   const DecoderExtras extra{.longestShortText = longestShortText(text),
                             .readsImages = true,
+                            .rotaryAxes = hasAxes ? 3 : 0,
                             .dims = {{"images", 1, options.maxBatch},
-                                     {"height", spec.image.patch, most.height},
-                                     {"width", spec.image.patch, most.width}},
+                                     {"height", spec.cell(), most.height},
+                                     {"width", spec.cell(), most.width}},
                             .states = stateLayersOf(text)};
   DecoderModule decoder(context, facts, cachesOf(text, positions), model, parameters, options, extra);
   auto replace = [&](const Scope &top, Value embeddings) {

@@ -14,6 +14,9 @@ namespace rapt::importing {
 /// linear_2(activation(linear_1(x))), parts behind the prefix.
 struct ProjectorSpec {
   std::string prefix = "multi_modal_projector.", first = "linear_1", second = "linear_2";
+  std::string norm;  ///< of each token ahead of it; empty: none
+  int64_t side = 1;  ///< of squares of patches that x has side by side, row by row
+  int64_t inner = 0; ///< columns of linear_1; 0: those of the decoder
   attn::ActivationKind activation = attn::ActivationKind::gelu;
   bool hasBias = true;
 };
@@ -29,6 +32,9 @@ struct VisionLanguageSpec {
   int64_t skipped = 1; ///< learned tokens of an image that the decoder does not read
   std::vector<std::string_view> harmlessKeys;
   std::vector<std::string> ignoredTensors;
+
+  /// Pixels on a side of the square that a vector stands for.
+  int64_t cell() const { return image.patch * projector.side; }
 };
 
 /// The module of stage `imported`, with the entries `step` and `encode_image`; errors are those of the config, which

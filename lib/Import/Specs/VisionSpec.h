@@ -41,19 +41,22 @@ struct GridBiasSpec {
 struct ImageSpec {
   huggingface::HeightWidth image = {}; ///< pixels of the images that the model was made for
   int64_t patch = 0, channels = 0, labels = 0;
+  int64_t frames = 0; ///< of videos that a patch spans, all of which are the image; 0: the kernel has no such dim
   VisionHead head = VisionHead::None;
   std::string prefix, kernel; ///< of tensors; the part that patches are multiplied by
   std::vector<std::string_view> harmlessKeys, ignoredTensors;
 };
 
 /// An encoder of images: patches as tokens behind learned ones. readVision sets the names that vit has. Where attention
-/// rotates, its one table is of a patch's row and again of its column (PatchGrid.h).
+/// rotates, its one table is of a patch's row and again of its column, as shares of the image's extents, or in patches
+/// where the frequencies have axes (PatchGrid.h).
 struct VisionSpec : StackSpec, ImageSpec {
   std::string stack; ///< name of the layers' stack; empty where the model has one
   std::vector<std::string> learned = {"embeddings.cls_token"}; ///< tensors [1, 1, width], which have positions
   int64_t registers = 0; ///< further ones behind them, the rows of a tensor [1, registers, width]
   std::string registerTokens = "embeddings.register_tokens";
   std::string positions = "embeddings.position_embeddings"; ///< a tensor [1, tokens, width]; empty: none
+  bool arePositionsBilinear = false;    ///< where they are resized (resizeBilinearly), and there are no learned tokens
   std::optional<GridBiasSpec> gridBias; ///< of one learned token and patches, which are of one number then
   bool arePlain = false; ///< learned tensors are [width], and positions the weight [tokens, width] of a part
   bool hasKernelBias = true;

@@ -23,18 +23,25 @@ static std::string learnedSymbol(const VisionSpec &spec) {
 
 Value importing::walkPatches(const Walk &walk, const ImageSpec &spec, const std::string &part, int64_t width,
                              Value pixels, bool hasBias) {
-  const int64_t side = spec.patch, columns = spec.channels * side * side;
+  const int64_t side = spec.patch, columns = spec.channels * side * side,
+                all = columns * std::max<int64_t>(1, spec.frames);
   walk.declare([&](const ParameterScope &weights) {
-    weights.parameters.addTransformed(
-        weights.symbols + part + ".weight",
-        {weights.tensors + part + ".weight", {width, spec.channels, side, side}, {artifact::Reshape{{width, columns}}}},
-        Init::weight(columns));
+    artifact::Source kernel{weights.tensors + part + ".weight", {width, spec.channels, side, side}};
+    if (spec.frames) {
+      kernel.shape = {width, spec.channels, spec.frames, side, side};
+      kernel.transforms.push_back(artifact::Transpose{{0, 2, 1, 3, 4}});
+    }
+    kernel.transforms.push_back(artifact::Reshape{{width, all}});
+    weights.parameters.addTransformed(weights.symbols + part + ".weight", kernel, Init::weight(all));
     if (hasBias)
       weights.add(part + ".bias", {width}, Init::bias());
   });
   return walk.emit([&](const Scope &top) {
     auto cut = tensorOf({ShapedType::kDynamic, columns}, top.builder.getF32Type());
-    return dense(top, attn::PatchesOp::create(top.builder, top.at(part), cut, pixels, uint64_t(side)), part);
+    Value patches = attn::PatchesOp::create(top.builder, top.at(part), cut, pixels, uint64_t(side));
+    if (spec.frames > 1)
+      patches = attn::ConcatOp::create(top.builder, top.at(part), SmallVector<Value>(size_t(spec.frames), patches));
+    return dense(top, patches, part);
   });
 }
 
@@ -86,6 +93,8 @@ static Value walkEmbeddings(const Walk &walk, const VisionSpec &spec, Images &im
     Value positions;
     if (spec.positions.empty()) // zeros, which change nothing
       positions = tensor::SplatOp::create(builder, loc, constant(top, loc, 0), stream, images.length);
+    else if (spec.arePositionsBilinear)
+      positions = resizeBilinearly(top, spec.positions, images, spec.rows(), spec.columns());
     else
       positions =
           attn::ResizePositionsOp::create(builder, top.at(spec.positions), stream, top.weight(spec.positions),
@@ -114,9 +123,11 @@ Expected<Value> importing::walkVisionTokens(const Walk &walk, const VisionSpec &
   WalkedLayers layers{.loop = {.stack = stack}, .path = spec.layer, .state = {x}, .shared = {images.rowBegin}};
   walk.emit([&](const Scope &top) {
     layers.adapters = orderImages(top.builder, top.at("adapters"), images.adapters, images.length);
-    if (!spec.attention.rotary.empty())
-      llvm::append_range(layers.further,
-                         buildGridRotation(top, spec.attention.rotary[0], images, spec.learnedTokens()));
+    if (spec.attention.rotary.empty())
+      return;
+    const RotaryFrequencies &rotary = spec.attention.rotary[0];
+    layers.further = llvm::to_vector(rotary.axes.empty() ? buildGridRotation(top, rotary, images, spec.learnedTokens())
+                                                         : buildPatchRotation(top, rotary, images));
   });
   auto body = [&](const Walk &layer, ValueRange state, ValueRange shared) -> SmallVector<Value> {
     auto attend = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,

@@ -115,7 +115,8 @@ TEST(PreprocessingFaults, Named) {
   EXPECT_EQ(problem(R"({"image_processor_type": "SamImageProcessor"})"),
             file + "image_processor_type is SamImageProcessor, which is not supported; supported are "
                    "BeitImageProcessor, BitImageProcessor, CLIPImageProcessor, ConvNextImageProcessor, "
-                   "DINOv3ViTImageProcessor, DeiTImageProcessor, SiglipImageProcessor, ViTImageProcessor");
+                   "DINOv3ViTImageProcessor, DeiTImageProcessor, Qwen2VLImageProcessor, SiglipImageProcessor, "
+                   "ViTImageProcessor");
   EXPECT_EQ(problem(R"({"resample": 6})"), file + "resample is 6, but must be one of Pillow's filters 0-5");
   EXPECT_EQ(problem(R"({"do_resize": 1})"), file + "do_resize: is neither true nor false");
   EXPECT_EQ(problem(R"({"image_std": [1, 0, 1]})"),
@@ -140,4 +141,34 @@ TEST(PreprocessingFaults, Named) {
             file + "do_center_crop is true, which could change the numbers and is not supported");
   EXPECT_EQ(problem(R"({"image_processor_type": "DINOv3ViTImageProcessorFast", "resample": 1})"),
             file + "resample is 1, but images that are rescaled first can be resized by 2 (bilinear) and 3 (bicubic)");
+}
+
+TEST(PreprocessingFaults, OfSquares) {
+  const std::string qwen = R"({"image_processor_type": "Qwen2VLImageProcessor", )", file = "preprocessor_config.json: ";
+  auto problem = [&](const std::string &members) {
+    Expected<Preprocessing> how = readPreprocessing(qwen + members + "}");
+    return how ? "" : how.error().message;
+  };
+  EXPECT_EQ(problem(R"("patch_size": 0)"), file + "patch_size is 0, but must be from 1 to 256");
+  EXPECT_EQ(problem(R"("merge_size": 17)"), file + "merge_size is 17, but must be from 1 to 16");
+  EXPECT_EQ(problem(R"("temporal_patch_size": "2")"), file + "temporal_patch_size is \"2\", but must be from 1 to 16");
+  EXPECT_EQ(problem(R"("min_pixels": -1)"), file + "min_pixels is -1, but must be from 1 to 268435456");
+  EXPECT_EQ(problem(R"("size": {"height": 3, "width": 3})"),
+            file +
+                "size is {\"height\":3,\"width\":3}, but must have shortest_edge and longest_edge, which are numbers "
+                "of pixels");
+  EXPECT_EQ(problem(R"("size": {"shortest_edge": 3, "longest_edge": 268435457})"),
+            file + "size.longest_edge is 268435457, but must be from 1 to 268435456");
+  EXPECT_EQ(problem(R"("min_pixels": 9000, "max_pixels": 8000)"),
+            file + "images have 9000 to 8000 pixels, but at least the 784 of a square of patches");
+  EXPECT_EQ(problem(R"("min_pixels": 1, "max_pixels": 700)"),
+            file + "images have 1 to 700 pixels, but at least the 784 of a square of patches");
+  EXPECT_EQ(problem(R"("do_center_crop": true)"),
+            file + "do_center_crop is true, which could change the numbers and is not supported");
+  Expected<Preprocessing> kept = readPreprocessing(qwen + R"("patch_size": 4, "do_resize": false})");
+  ASSERT_TRUE(bool(kept)) << kept.error().message;
+  Expected<PixelValues> odd = preprocess(readFixture("color2-8.png"), *kept);
+  ASSERT_FALSE(bool(odd));
+  EXPECT_EQ(odd.error().message,
+            "an image of 21 x 26 pixels is not resized (do_resize), but its sides must be multiples of 8");
 }

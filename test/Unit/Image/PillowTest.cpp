@@ -104,6 +104,37 @@ TEST(Preprocessing, ReadsTheProcessorsOfEveryFamily) {
   }
 }
 
+/// Sides in squares of 8 pixels, of images of 36 x 23, 21 x 26, 3 x 6, 39 x 1 and 38 x 13 pixels, as smart_resize of
+/// transformers gives them. 36 is as far from 32 as from 40, and goes to the even number of squares.
+TEST(Preprocessing, QwenKeepsProportionsInSquares) {
+  const std::pair<const char *, std::array<int64_t, 8>> images[] = {{"color6-16.png", {32, 24, 40, 32, 24, 8, 8, 8}},
+                                                                    {"color2-8.png", {24, 24, 32, 40, 16, 16, 8, 8}},
+                                                                    {"palette-2.png", {8, 16, 24, 48, 8, 16, 8, 16}},
+                                                                    {"rgb-422.jpg", {56, 8, 200, 8, 56, 8, 56, 8}},
+                                                                    {"color0-4.png", {40, 16, 56, 24, 32, 8, 16, 8}}};
+  const char *sizes[] = {R"("size": {"shortest_edge": 64, "longest_edge": 4096})",
+                         R"("max_pixels": 4096, "size": {"shortest_edge": 64, "longest_edge": 64}, "min_pixels": 1000)",
+                         R"("size": {"shortest_edge": 64, "longest_edge": 400})",
+                         R"("size": {"shortest_edge": 64, "longest_edge": 128})"};
+  for (size_t i = 0; i < std::size(sizes); ++i) {
+    Expected<Preprocessing> how = readPreprocessing(
+        std::string(R"({"image_processor_type": "Qwen2VLImageProcessorFast", "patch_size": 4, "merge_size": 2, )") +
+        sizes[i] + "}");
+    ASSERT_TRUE(bool(how)) << how.error().message;
+    for (const auto &[file, sides] : images) {
+      Expected<PixelValues> values = preprocess(readFixture(file), *how);
+      ASSERT_TRUE(bool(values)) << values.error().message;
+      EXPECT_EQ(values->width, sides[2 * i]) << file << ": " << sizes[i];
+      EXPECT_EQ(values->height, sides[2 * i + 1]) << file << ": " << sizes[i];
+    }
+  }
+  Expected<Preprocessing> usual = readPreprocessing(R"({"image_processor_type": "Qwen2VLImageProcessor"})");
+  ASSERT_TRUE(bool(usual));
+  EXPECT_TRUE(usual->multiples && usual->multiples->side() == 28 && usual->multiples->least == 3136 &&
+              usual->multiples->most == 1003520);
+  EXPECT_TRUE(usual->filter == Filter::Bicubic && usual->mean[1] == 0.4578275 && !usual->crops);
+}
+
 TEST(Preprocessing, ConvNextCropsSmallSizes) {
   auto read = [](const std::string &members) {
     Expected<Preprocessing> how =

@@ -112,6 +112,7 @@ typedef struct rapt_module_info {
   size_t adapter_count;
   int64_t state_bytes; /**< Bytes of the states of a sequence: of recurrent cells, linear attention and short
                           convolutions, whatever its length. While a step runs it has them twice. 0: there are none. */
+  int64_t image_cell;  /**< Pixels on a side of what a vector of an image stands for; 0: chunks need no image_grids. */
 } rapt_module_info;
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
 RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);
@@ -241,19 +242,20 @@ typedef struct rapt_chunk {
   size_t size;
   rapt_sequence sequence;
   const int32_t *tokens;
-  int64_t count;           /**< At least 1. */
-  int32_t want;            /**< rapt_logits */
-  float *output;           /**< Memory for the logits; NULL: the context's own. */
-  size_t output_bytes;     /**< Size of `output`. */
-  const float *logits;     /**< Set by rapt_step: where they are. The context's own hold until its next step. */
-  const float *embeddings; /**< Vectors of the chunk's image tokens in their order, f32 [image tokens, hidden]. */
-  size_t embedding_bytes;  /**< Size of `embeddings`. */
+  int64_t count;              /**< At least 1. */
+  int32_t want;               /**< rapt_logits */
+  float *output;              /**< Memory for the logits; NULL: the context's own. */
+  size_t output_bytes;        /**< Size of `output`. */
+  const float *logits;        /**< Set by rapt_step: where they are. The context's own hold until its next step. */
+  const float *embeddings;    /**< Vectors of the chunk's image tokens in their order, f32 [image tokens, hidden]. */
+  size_t embedding_bytes;     /**< Size of `embeddings`. */
+  const int32_t *image_grids; /**< Rows and columns of the images that begin in it, i32 [images, 2]: see image_cell. */
+  size_t image_grid_bytes;    /**< Size of `image_grids`. */
 } rapt_chunk;
 
-/** Appends each chunk's tokens to its sequence. Lengths mix freely. On any failure and when canceled, every sequence
- * is as before, but can then be truncated by window_slack tokens only; the content of `output` is undefined. On a GPU a
- * step without logits may return before its kernels are done; the next call that reads their results reports their
- * failure. */
+/** Appends each chunk's tokens to its sequence. On any failure and when canceled, every sequence is as before, but
+ * can then be truncated by window_slack tokens only; the content of `output` is undefined. On a GPU a step without
+ * logits may return before its kernels are done; the next call that reads their results reports their failure. */
 RAPT_API rapt_status rapt_step(rapt_context *context, rapt_chunk *chunks, size_t count, char *message,
                                size_t message_size);
 
@@ -272,20 +274,18 @@ typedef struct rapt_tensor {
   const int64_t *strides; /**< In elements; NULL: dense, row-major. */
 } rapt_tensor;
 
-/** Runs a named entry on tensors, inputs and outputs in one list. Tensors are named as in Hugging Face; rows of unequal
- * length are padded on the right. Decoders have "forward": input_ids i64 or i32 [batch, length]; attention_mask i64,
- * optional, ones then zeros in each row; logits f32 [batch, length, vocabulary], 0 beyond a row's length. It borrows
- * free blocks of the cache and gives them back. Encoder-decoders have decoder_input_ids and decoder_attention_mask for
- * the logits, and encoder_last_hidden_state f32 [batch, length, hidden] besides; those that read features
- * have input_features f32 [batch, feature_channels, feature_frames] in place of input_ids, those that read images
- * pixel_values f32 [batch, image_channels, image_height, image_width]. Where the model has adapters, so has each row:
- * adapter, integers [batch], 1 for the first one and 0 for none; without it all have the context's. Compiled with
- * --attention-weights, both have attentions f32 [batch, length, layers, heads, positions], or encoder_, decoder_ and
- * cross_attentions. There `positions` is the bound that the code was compiled for and not the length of a text, also in
- * cross_attentions, whose last dimension runs over the source: rapt_run_shape returns it, and probabilities beyond the
- * text's end are 0. Compiled with --attention-log-sum-exp, both have log_sum_exp f32 [batch, length, layers, heads], or
- * encoder_, decoder_ and cross_log_sum_exp, 0 beyond a row's length. Other models have the entries that their manifest
- * lists. Any output may be left out. */
+/** Runs a named entry on tensors, inputs and outputs in one list. Names are Hugging Face's; rows of unequal length
+ * are padded on the right. Decoders have "forward": input_ids i64 or i32 [batch, length]; attention_mask i64, optional,
+ * ones, then zeros; logits f32 [batch, length, vocabulary], 0 beyond a row's length. It borrows free cache blocks.
+ * Encoder-decoders have decoder_input_ids and decoder_attention_mask for the logits, and encoder_last_hidden_state f32
+ * [batch, length, hidden]; those that read features input_features f32 [batch, feature_channels, feature_frames] in
+ * place of input_ids, of images pixel_values f32 [batch, image_channels, image_height, image_width]. Where the model
+ * has adapters: adapter, integers [batch], 1 for the first one, 0 for none; without it the context's. Compiled with
+ * --attention-weights, attentions f32 [batch, length, layers, heads, positions], or encoder_, decoder_ and
+ * cross_attentions. `positions` is the bound of the compiled code, also in cross_attentions, whose last dimension runs
+ * over the source: rapt_run_shape returns it; beyond a text's end are zeros. Compiled with --attention-log-sum-exp,
+ * log_sum_exp f32 [batch, length, layers, heads], or encoder_, decoder_ and cross_log_sum_exp, 0 beyond a row's length.
+ * Other models have the entries of their manifest. Outputs may be left out. */
 RAPT_API rapt_status rapt_run(rapt_context *context, const char *entry, size_t count, const char *const *names,
                               const rapt_tensor *tensors, char *message, size_t message_size);
 
