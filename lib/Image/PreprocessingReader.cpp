@@ -147,6 +147,15 @@ Processor dinov3() {
   return result;
 }
 
+/// Whose sides depend on a number of vectors, and not on `size`.
+Processor gemma4() {
+  Processor result = bicubic(224, /*crops=*/false);
+  result.defaults.squares.emplace();
+  result.defaults.normalizes = false;
+  setColors(result.defaults, {0, 0, 0}, {1, 1, 1});
+  return result;
+}
+
 const std::map<std::string, Processor (*)(), std::less<>> processors = {
     {"BeitImageProcessor", [] { return bicubic(256, /*crops=*/true); }},
     {"BitImageProcessor", clip},
@@ -154,6 +163,8 @@ const std::map<std::string, Processor (*)(), std::less<>> processors = {
     {"ConvNextImageProcessor", convNext},
     {"DINOv3ViTImageProcessor", dinov3},
     {"DeiTImageProcessor", deit},
+    {"Gemma4ImageProcessor", gemma4},
+    {"Gemma4UnifiedImageProcessor", gemma4},
     {"SiglipImageProcessor", [] { return bicubic(224, /*crops=*/false); }},
     {"ViTImageProcessor", plain}};
 
@@ -188,6 +199,27 @@ Status readShare(std::optional<double> &share, const json::Value &value, Where w
   return Error{where + " is " + json::printable(json::write(value), 60) + ", but must be a number from 0.001 to 1000"};
 }
 
+constexpr int64_t vectorCounts[] = {70, 140, 280, 560, 1120}; // that the class takes
+
+Status readVectorCount(Preprocessing &how, const json::Value &value, Where where) {
+  how.squares->most = value.asInteger().value_or(0);
+  if (std::find(std::begin(vectorCounts), std::end(vectorCounts), how.squares->most) != std::end(vectorCounts))
+    return {};
+  return Error{where + " is " + json::printable(json::write(value), 60) +
+               ", but must be one of 70, 140, 280, 560 and 1120"};
+}
+
+Setter squareSide(int64_t Preprocessing::Squares::*member, int64_t most) {
+  return [=](Preprocessing &how, const json::Value &value, Where where) -> Status {
+    std::optional<int64_t> number = value.asInteger();
+    if (!number || *number < 1 || *number > most)
+      return Error{where + " is " + json::printable(json::write(value), 60) + ", but must be from 1 to " +
+                   std::to_string(most)};
+    *how.squares.*member = *number;
+    return {};
+  };
+}
+
 std::map<std::string_view, Setter> settersFor(Processor &processor) {
   const bool sizeSquares = processor.sizeSquares;
   std::map<std::string_view, Setter> setters = {
@@ -206,6 +238,13 @@ std::map<std::string_view, Setter> settersFor(Processor &processor) {
                     : Status(Error{where + " is " + json::printable(json::write(value), 60) +
                                    ", but only channels_first is supported"});
        }}};
+  if (processor.defaults.squares) {
+    setters["size"] = [](Preprocessing &, const json::Value &, Where) { return Status(); }; // of some files, never read
+    setters["max_soft_tokens"] = readVectorCount;
+    setters["patch_size"] = squareSide(&Preprocessing::Squares::patch, 256);
+    setters["pooling_kernel_size"] = squareSide(&Preprocessing::Squares::pool, 16);
+    return setters;
+  }
   if (processor.cropShare) {
     setters["crop_pct"] = [&processor](Preprocessing &, const json::Value &value, Where where) {
       return readShare(processor.cropShare, value, where);

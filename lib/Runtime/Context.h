@@ -76,9 +76,10 @@ struct Sequence {
   int32_t *kept;        ///< [keptUntil(positions)] behind the tables: slots after 0, keepEvery, ... tokens, or noState
   int64_t keptEnd;      ///< entries of it, behind which are a running step's own
   // Where rotary embedding depends on the length of the text:
-  int32_t *tokens; ///< [Entry::shortText] behind the tables, as many as the sequence has
-  bool isLong;     ///< its keys are those of a long text
-  bool isStale;    ///< its keys are gone: the next step computes them first
+  int32_t *tokens;  ///< [Entry::shortText] behind the tables, as many as the sequence has
+  bool isLong;      ///< its keys are those of a long text
+  bool isStale;     ///< its keys are gone: the next step computes them first
+  bool endsInImage; ///< its last step ended with a token of an image, which sees the image's others
   // While a step runs:
   uint64_t step;                ///< number of the last step that names this sequence
   int32_t stateRead, stateNext; ///< slots that the next part reads and writes

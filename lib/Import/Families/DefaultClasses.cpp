@@ -37,6 +37,8 @@ constexpr Row processors[] = {
     {"ConvNextImageProcessor", "convnext convnextv2"},
     {"DINOv3ViTImageProcessor", "dinov3_vit"},
     {"DeiTImageProcessor", "deit"},
+    {"Gemma4ImageProcessor", "gemma4"},
+    {"Gemma4UnifiedImageProcessor", "gemma4_unified"},
     {"SiglipImageProcessor", "siglip"},
     {"ViTImageProcessor", "swin swinv2 vit"},
     {"WhisperFeatureExtractor", "whisper"},

@@ -70,8 +70,9 @@ struct StateLayers {
 struct DecoderExtras {
   /// Tokens of the longest text that has the rotary embedding of short ones; 0 where all texts have the same.
   int64_t longestShortText = 0;
-  bool readsImages = false;    ///< tokens may stand for vectors of images
-  std::vector<DimBounds> dims; ///< of further entries
+  bool readsImages = false;     ///< tokens may stand for vectors of images
+  bool seesWholeImages = false; ///< which see one another in layers with a window
+  std::vector<DimBounds> dims;  ///< of further entries
   StateLayers states = {};
 };
 

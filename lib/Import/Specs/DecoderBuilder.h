@@ -53,6 +53,8 @@ struct DecoderInputs {
   mlir::Value windowTable = {};
   std::optional<AdapterRows> adapters = {};
   mlir::Value textLength = {};                ///< where rotary embedding depends on it
+  mlir::Value embeddingOf = {};               ///< where tokens may stand for vectors of images
+  mlir::Value seenEnd = {};                   ///< where tokens of an image see one another
   mlir::Value matrices = {}, lastInputs = {}; ///< `state` and `conv_state`, of layers that have them
   mlir::Value stateSlot = {}, stateTarget = {};
 };

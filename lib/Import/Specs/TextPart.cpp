@@ -17,7 +17,7 @@ void importing::setTextPart(const DecoderSource &part, DecoderSpec &spec) {
   spec.head.prefix = part.model.choosePrefix({"language_model.", ""}, "lm_head.weight");
 }
 
-DecoderSpec importing::readTextPart(const DecoderSource &source, std::span<const TextFamily> families) {
+DecoderSpec importing::readTextPart(const DecoderSource &source, std::span<const TextFamily> families, bool isAlone) {
   huggingface::ConfigReader &config = source.config;
   std::optional<huggingface::ConfigReader> text = config.open("text_config");
   std::vector<std::string_view> names;
@@ -43,6 +43,7 @@ DecoderSpec importing::readTextPart(const DecoderSource &source, std::span<const
                           "pad_token_id", "torch_dtype", "use_cache"})
     harmless.push_back(key);
   config.close(std::move(*text), harmless);
-  source.model.warn(shownPath(config.file()) + ": the text part is compiled, which takes no images");
+  if (isAlone)
+    source.model.warn(shownPath(config.file()) + ": the text part is compiled, which takes no images");
   return spec;
 }

@@ -3,6 +3,7 @@
 #include "lib/Import/Module/TextModule.h"
 #include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/DecoderBuilder.h"
+#include "lib/Import/Specs/PooledGrid.h"
 #include "lib/Import/Specs/VisionTokens.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -20,9 +21,14 @@ constexpr llvm::StringLiteral projectorSymbols = "projector.";
 Expected<Value> walkVectors(const Walk &walk, const VisionLanguageSpec &spec, Images &images) {
   const VisionSpec &image = spec.image;
   RAPT_ASSIGN_OR_RETURN(Value x, walkVisionTokens(walk.inside(image.prefix, image.stack + "."), image, images));
+  if (image.pooled)
+    x = walkSquareMeans(walk.inside(image.prefix, image.stack + "."), image, x, images);
   const ProjectorSpec &p = spec.projector;
   const Walk projector = walk.inside(p.prefix, projectorSymbols.str());
+  x = projector.norm(x, p.before, p.norm, image.width);
   x = projector.matmul(x, {.part = p.first, .out = spec.text.width, .in = image.width, .hasBias = p.hasBias});
+  if (p.second.empty())
+    return x;
   x = projector.activate(x, p.first, p.activation);
   return projector.matmul(x, {.part = p.second, .out = spec.text.width, .in = spec.text.width, .hasBias = p.hasBias});
 }
@@ -62,7 +68,7 @@ Status buildEncodeImage(ModelModule &module, const VisionLanguageSpec &spec, con
   const VisionSpec &image = spec.image;
   const int64_t any = ShapedType::kDynamic, width = spec.text.width;
   auto type = tensorOf({any, any, width}, builder.getF32Type());
-  const std::string side = "/" + std::to_string(image.patch);
+  const std::string side = "/" + std::to_string(image.tokenSide());
   const int64_t kept = image.learnedTokens() - spec.skipped;
   const std::string length = "height" + side + "*width" + side + (kept ? "+" + std::to_string(kept) : "");
   func::FuncOp entry = module.beginEntry("encode_image", imageInputs(builder, facts, image.channels, "images"),
@@ -105,11 +111,14 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
   ModelFacts facts = decoderFacts(text, model, positions, endTokens);
   facts.task = "image-text-to-text";
   facts.imageToken = spec.imageId;
+  facts.imageBegin = spec.beginId;
+  facts.imageEnd = spec.endId;
   const DecoderExtras extra{.longestShortText = longestShortText(text),
                             .readsImages = true,
+                            .seesWholeImages = text.seesWholeImages,
                             .dims = {{"images", 1, options.maxBatch},
-                                     {"height", spec.image.patch, most.height},
-                                     {"width", spec.image.patch, most.width}},
+                                     {"height", spec.image.tokenSide(), most.height},
+                                     {"width", spec.image.tokenSide(), most.width}},
                             .states = stateLayersOf(text)};
   DecoderModule decoder(context, facts, cachesOf(text, positions), model, parameters, options, extra);
   auto replace = [&](const Scope &top, Value embeddings) {

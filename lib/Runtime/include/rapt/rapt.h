@@ -112,6 +112,8 @@ typedef struct rapt_module_info {
   size_t adapter_count;
   int64_t state_bytes; /**< Bytes of the states of a sequence: of recurrent cells, linear attention and short
                           convolutions, whatever its length. While a step runs it has them twice. 0: there are none. */
+  /** The ids that a text has ahead of an image's vectors and behind them; -1: none. */
+  int64_t image_begin, image_end;
 } rapt_module_info;
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
 RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);
