@@ -2,9 +2,10 @@
 """Images of gemma4, which keep their proportions and give as many vectors as they have squares, on random models, compared with
 test/Reference/numpy/gemma4_images.py.
 
-    image_squares.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --runtime build/lib/librapt_runtime.so [--only CASE]
+    image_squares.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --rapt-reference build/bin/rapt-reference \
+        --runtime build/lib/librapt_runtime.so [--only CASE]
 
-unified: a model whose images have no encoder. plain: a model whose tokens see none behind them, whose matmuls are bounded and whose layers have inputs of their own. Vectors of images at three proportions, a
+evaluated: the reference evaluator. unified: a model whose images have no encoder. plain: a model whose tokens see none behind them, whose matmuls are bounded and whose layers have inputs of their own. Vectors of images at three proportions, a
 text with two images of different sizes in it, through `rapt-run --image` as well, which puts the tokens around an image. whole: a model whose images see
 themselves whole in layers with a window, in steps of any size that has room for one; each misuse is told.
 """
@@ -29,7 +30,7 @@ import random_models  # noqa: E402
 import tensorfiles  # noqa: E402
 from context import Context  # noqa: E402
 
-CASES = ("plain", "whole", "unified", *(f"{name}-{target}" for target in ("generic", "cuda") for name in ("plain", "whole", "unified")))
+CASES = ("plain", "whole", "unified", "evaluated", *(f"{name}-{target}" for target in ("generic", "cuda") for name in ("plain", "whole", "unified")))
 IMAGE, BEGIN, END = 90, 92, 94
 # One of each kind, which are quick to compile.
 LAYERS = {"num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"], "num_kv_shared_layers": 0, "use_double_wide_mlp": False}
@@ -43,12 +44,25 @@ class Test(image_text.Test):
         self.source, self.vision, self.work = os.path.join(work, "model"), vision, work
         tensorfiles.writeModel(self.source, config, self.tensors, "F32")
         self.side = vision["patch_size"] * vision["pooling_kernel_size"]
+        self.isEvaluated, self.program, self.threads = False, [options.rapt_run, self.library], ["--threads", random_models.THREADS]
+
+    def run(self, *arguments, fails=None):
+        options, self.options = self.options, argparse.Namespace(rapt_run=self.program[0])
+        library, self.library = self.library, self.program[1]
+        try:
+            return super().run(*self.program[2:], *arguments, fails=fails)
+        finally:
+            self.options, self.library = options, library
 
     def write(self, name, content):
         with open(os.path.join(self.source, name), "w", encoding="utf-8") as file:
             json.dump(content, file)
 
     def compile(self, *flags):
+        """Compiles the model, or imports it for the evaluator where the command has one."""
+        if self.isEvaluated:
+            self.program, self.threads = random_models.program(self.options, self.source, self.work), []
+            return
         done = subprocess.run([self.options.raptc, self.source, "-o", self.library, *flags], capture_output=True, text=True)
         assert done.returncode == 0 and "warning" not in done.stderr, done.stderr
 
@@ -72,7 +86,7 @@ class Test(image_text.Test):
         return gemma4_images.Text(self.text | changes, names).logits_of(ids, vectors, IMAGE)
 
     def found_logits(self, ids, vectors):
-        return self.tensors_of("logits", "--threads", random_models.THREADS, input_ids=numpy.array([ids]), image_embeddings=vectors[None].astype(numpy.float32))[0]
+        return self.tensors_of("logits", *self.threads, input_ids=numpy.array([ids]), image_embeddings=vectors[None].astype(numpy.float32))[0]
 
 
 def close(found, wanted, what, most=1e-5):
@@ -86,7 +100,7 @@ def check_vectors(test):
     """Images of one, few and many squares in a row; pixels beyond the last whole square are left out."""
     for rows, columns in ((1, 1), (2, 3), (5, 1)):
         pixels = test.draw(rows, columns)
-        close(test.found_vectors(pixels, "--threads", random_models.THREADS), test.wanted_vectors(pixels), f"{rows} x {columns} squares")
+        close(test.found_vectors(pixels, *test.threads), test.wanted_vectors(pixels), f"{rows} x {columns} squares")
     wide = numpy.concatenate([pixels, pixels[:, : test.side - 1]], 1)
     assert numpy.array_equal(test.found_vectors(wide), test.found_vectors(pixels)), "pixels beyond the last square count"
     two = numpy.stack([(test.draw(2, 1, seed) / 255).astype(numpy.float32).transpose(2, 0, 1) for seed in (2, 3)])
@@ -180,7 +194,10 @@ def check_pieces(context, ids, vectors, wanted):
 
 
 def run(options, work, name, flags):
-    if name == "whole":
+    if name == "evaluated":
+        test = Test(options, work, gemma4_images.CLIPPED, use_bidirectional_attention="vision")
+        test.isEvaluated = True
+    elif name == "whole":
         test = Test(options, work, gemma4_images.STANDARD, use_bidirectional_attention="vision", hidden_size_per_layer_input=0)
     elif name == "unified":
         test = Test(options, work, gemma4_images.PLAIN, isUnified=True)
@@ -197,16 +214,19 @@ def run(options, work, name, flags):
         ids, images = check_text(test)
         if name == "plain":
             check_prompt(test, ids, images)
-    passed.model("compiled", test.source, options.raptc, "prefill", "decode")
+    if test.isEvaluated:
+        passed.model("reference", test.source, options.raptc)
+    else:
+        passed.model("compiled", test.source, options.raptc, "prefill", "decode")
 
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("--raptc", "--rapt-run", "--runtime"):
+    for name in ("--raptc", "--rapt-run", "--rapt-reference", "--runtime"):
         parser.add_argument(name, required=True)
     parser.add_argument("--only", choices=CASES)
     options = parser.parse_args()
-    for case in [options.only] if options.only else CASES[:3]:
+    for case in [options.only] if options.only else CASES[:4]:
         name, _, target = case.partition("-")
         with tempfile.TemporaryDirectory() as work:
             run(options, work, name, [f"--target={target}"] if target else [])
