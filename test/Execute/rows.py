@@ -142,7 +142,7 @@ def of_programs():
         programs("golden_models", RUNTIME + " =gpt2-128 =gpt2-1000 =bert-base =t5-small", "", "generic"),
         *parts("image_adapters", REFERENCE, "vit swin llava faults"),
         programs("image_text", RUNTIME),
-        *parts("image_squares", REFERENCE + " runtime", "plain whole unified evaluated"),
+        *parts("image_squares", REFERENCE + " runtime", "tower evaluated"),
         programs("hybrid_states", REFERENCE + " runtime scratch", full="generic", requires=UNINSTRUMENTED),
         programs("languages", RUN),
         programs("mixed_cache", "raptc reference runtime scratch"),
