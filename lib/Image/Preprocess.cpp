@@ -41,8 +41,24 @@ static Expected<std::pair<int64_t, int64_t>> sizeInMultiples(const Image &image,
   return std::pair(width, height);
 }
 
+std::pair<int64_t, int64_t> sizeInSquares(int64_t width, int64_t height, const Preprocessing::Squares &squares) {
+  const int64_t side = squares.side();
+  const double factor = std::sqrt(double(squares.most * side * side) / double(width * height));
+  auto whole = [&](int64_t length) { return int64_t(std::floor(factor * double(length) / double(side))); };
+  auto alone = [&](int64_t longer, int64_t shorter) { return std::min(longer / shorter, squares.most); };
+  int64_t columns = whole(width), rows = whole(height);
+  if (rows == 0)
+    rows = 1, columns = alone(width, height);
+  else if (columns == 0)
+    columns = 1, rows = alone(height, width);
+  return {columns * side, rows * side};
+}
+
 /// The sides after resizing; the longer one is cut to a whole number.
-static std::pair<int64_t, int64_t> sizeAfter(const Image &image, const Preprocessing::Size &size) {
+static std::pair<int64_t, int64_t> sizeAfter(const Image &image, const Preprocessing &how) {
+  if (how.squares)
+    return sizeInSquares(image.width, image.height, *how.squares);
+  const Preprocessing::Size &size = how.size;
   if (!size.shortestEdge)
     return {size.width, size.height};
   int64_t edge = *size.shortestEdge, shorter = std::min(image.width, image.height);
@@ -80,7 +96,7 @@ static void fillTable(const Preprocessing &how, int channel, float (&table)[256]
 
 /// Rescales, resizes, crops and normalizes in single.
 static Expected<PixelValues> preprocessRescaled(const Image &image, const Preprocessing &how) {
-  auto [width, height] = how.resizes ? sizeAfter(image, how.size) : std::pair(image.width, image.height);
+  auto [width, height] = how.resizes ? sizeAfter(image, how) : std::pair(image.width, image.height);
   RAPT_ASSIGN_OR_RETURN(std::vector<float> numbers,
                         resizeRescaled(image, how.rescales ? how.rescaleFactor : 1, width, height, how.filter));
   if (how.crops)
@@ -103,8 +119,12 @@ Expected<PixelValues> preprocess(std::string_view file, const Preprocessing &how
     RAPT_ASSIGN_OR_RETURN(auto sides, sizeInMultiples(image, how));
     RAPT_ASSIGN_OR_RETURN(image, resize(image, sides.first, sides.second, how.filter));
   } else if (how.resizes) {
-    auto [width, height] = sizeAfter(image, how.size);
+    auto [width, height] = sizeAfter(image, how);
     RAPT_ASSIGN_OR_RETURN(image, resize(image, width, height, how.filter));
+  } else if (how.squares && (image.width % how.squares->side() != 0 || image.height % how.squares->side() != 0)) {
+    return Error{"an image of " + shownSize(image.width, image.height) +
+                 " pixels is not resized (do_resize), but its " + "sides must be multiples of " +
+                 std::to_string(how.squares->side())};
   }
   if (how.crops)
     image.pixels = cropCenter(image.pixels, image.width, image.height, how.crop);

@@ -4,6 +4,7 @@
 #include "lib/Support/Expected.h"
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace rapt::image {
 
@@ -21,10 +22,18 @@ struct Preprocessing {
 
     int64_t side() const { return patch * merge; }
   };
+  /// Images keep their proportions, and become whole squares of `pool` x `pool` patches of `patch` x `patch` pixels, at
+  /// most so many of them (Gemma 4).
+  struct Squares {
+    int64_t patch = 16, pool = 3, most = 280;
+
+    int64_t side() const { return patch * pool; }
+  };
   bool resizes = true, crops = false, rescales = true, normalizes = true;
   bool rescalesFirst = false; ///< and resizes numbers of f32, which are not rounded
   Size size, crop;
   std::optional<Multiples> multiples; ///< in place of `size`
+  std::optional<Squares> squares;     ///< in place of `size`
   Filter filter = Filter::Bilinear;
   double rescaleFactor = 1.0 / 255;
   double mean[3] = {0.5, 0.5, 0.5}, deviation[3] = {0.5, 0.5, 0.5};
@@ -35,6 +44,10 @@ struct Preprocessing {
 /// false or empty: it could change the numbers.
 Expected<Preprocessing> readPreprocessing(std::string_view json);
 
+/// Width and height of the largest whole squares with about an image's proportions. One that is too long for that has
+/// one row of them, or one column.
+std::pair<int64_t, int64_t> sizeInSquares(int64_t width, int64_t height, const Preprocessing::Squares &squares);
+
 /// A model's pixel_values of one image.
 struct PixelValues {
   int64_t channels = 3, height = 0, width = 0;
@@ -43,7 +56,7 @@ struct PixelValues {
 
 /// Decodes, resizes, crops about the center, rescales (in double, rounded to single) and normalizes (in single), in
 /// this order or, where `rescalesFirst`, rescales in single before it resizes, as the Hugging Face processors do.
-/// Errors: as `decode` and `resize`, and an image whose sides cannot be such multiples.
+/// Errors: as `decode` and `resize`, and an image whose sides cannot be such multiples or squares.
 Expected<PixelValues> preprocess(std::string_view file, const Preprocessing &how);
 
 } // namespace rapt::image

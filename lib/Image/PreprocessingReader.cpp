@@ -156,6 +156,15 @@ Processor qwen2VL() {
   return result;
 }
 
+/// Whose sides depend on a number of vectors, and not on `size`.
+Processor gemma4() {
+  Processor result = bicubic(224, /*crops=*/false);
+  result.defaults.squares.emplace();
+  result.defaults.normalizes = false;
+  setColors(result.defaults, {0, 0, 0}, {1, 1, 1});
+  return result;
+}
+
 const std::map<std::string, Processor (*)(), std::less<>> processors = {
     {"BeitImageProcessor", [] { return bicubic(256, /*crops=*/true); }},
     {"BitImageProcessor", clip},
@@ -163,6 +172,8 @@ const std::map<std::string, Processor (*)(), std::less<>> processors = {
     {"ConvNextImageProcessor", convNext},
     {"DINOv3ViTImageProcessor", dinov3},
     {"DeiTImageProcessor", deit},
+    {"Gemma4ImageProcessor", gemma4},
+    {"Gemma4UnifiedImageProcessor", gemma4},
     {"Qwen2VLImageProcessor", qwen2VL},
     {"SiglipImageProcessor", [] { return bicubic(224, /*crops=*/false); }},
     {"ViTImageProcessor", plain}};
@@ -253,6 +264,22 @@ Status resolveMultiples(Preprocessing &how, const Processor &processor) {
                " of a square of patches"};
 }
 
+constexpr int64_t vectorCounts[] = {70, 140, 280, 560, 1120}; // that the class takes
+
+Status readVectorCount(Preprocessing &how, const json::Value &value, Where where) {
+  how.squares->most = value.asInteger().value_or(0);
+  if (std::find(std::begin(vectorCounts), std::end(vectorCounts), how.squares->most) != std::end(vectorCounts))
+    return {};
+  return Error{where + " is " + json::printable(json::write(value), 60) +
+               ", but must be one of 70, 140, 280, 560 and 1120"};
+}
+
+Setter squareSide(int64_t Preprocessing::Squares::*member, int64_t most) {
+  return [=](Preprocessing &how, const json::Value &value, Where where) {
+    return readNumber(*how.squares.*member, value, where, most);
+  };
+}
+
 std::map<std::string_view, Setter> settersFor(Processor &processor) {
   const bool sizeSquares = processor.sizeSquares;
   std::map<std::string_view, Setter> setters = {
@@ -273,6 +300,13 @@ std::map<std::string_view, Setter> settersFor(Processor &processor) {
        }}};
   if (processor.defaults.multiples) {
     addSettersOfMultiples(processor, setters);
+    return setters;
+  }
+  if (processor.defaults.squares) {
+    setters["size"] = [](Preprocessing &, const json::Value &, Where) { return Status(); }; // of some files, never read
+    setters["max_soft_tokens"] = readVectorCount;
+    setters["patch_size"] = squareSide(&Preprocessing::Squares::patch, 256);
+    setters["pooling_kernel_size"] = squareSide(&Preprocessing::Squares::pool, 16);
     return setters;
   }
   if (processor.cropShare) {

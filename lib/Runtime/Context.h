@@ -80,6 +80,7 @@ struct Sequence {
   int32_t *tokens;       ///< [Entry::shortText] behind the tables, as many as the sequence has
   bool isLong;           ///< its keys are those of a long text
   bool isStale;          ///< its keys are gone: the next step computes them first
+  bool endsInImage;      ///< its last step ended with a token of an image, which sees the image's others
   SequenceImages images; ///< behind the tables, where rotary embedding has positions of rows and columns
   // While a step runs:
   uint64_t step;                ///< number of the last step that names this sequence

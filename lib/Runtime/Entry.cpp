@@ -118,7 +118,8 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   const bool readsImages = m.readsImages(), readsSource = module.findEntry(encodeEntry) >= 0 && m.hasCache;
   const uint32_t parts = part::Always | states | (!states || namesOne(Role::BlockTable) ? part::Paged : 0) |
                          (readsSource ? part::Source : 0) | (readsImages ? part::Images : 0) |
-                         (m.cacheCount > 1 ? part::Windowed : 0) | (m.adapters.empty() ? 0 : part::Adapters) |
+                         (namesOne(Role::SeenEnd) ? part::WholeImages : 0) | (m.cacheCount > 1 ? part::Windowed : 0) |
+                         (m.adapters.empty() ? 0 : part::Adapters) |
                          (namesOne(Role::TextLength) ? part::LongTexts : 0) |
                          (namesOne(Role::RotaryPositions) ? part::Grids : 0);
   if (rapt_status status = bind(module, index, &RoleRow::step, parts, report))

@@ -275,8 +275,10 @@ rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence sequence
           (long long)length, (long long)context->caches[k].window,
           (long long)(found->tables[k].first * context->limits.block),
           (long long)(found->tables[k].first * context->limits.block + context->caches[k].window - 1));
-  if (length < found->length)
+  if (length < found->length) {
     context->returnToState(*found, length);
+    found->endsInImage = false;
+  }
   context->dropBlocks(*found, context->blocksFor(length));
   found->length = length;
   forgetImages(found->images, length);
@@ -304,6 +306,7 @@ rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, ra
   to.adapter = from.adapter;
   to.isLong = from.isLong;
   to.isStale = from.isStale;
+  to.endsInImage = from.endsInImage;
   memcpy(to.tokens, from.tokens, size_t(std::min(from.length, context->entry.shortText)) * sizeof(int32_t));
   std::copy_n(from.images.list, from.images.count, to.images.list);
   to.images.count = from.images.count;

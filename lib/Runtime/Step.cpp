@@ -26,6 +26,7 @@ private:
   rapt_status checkChunk(size_t i);
   rapt_status checkEmbeddings(size_t i) const;
   rapt_status checkGrids(size_t i, Sequence &s) const;
+  rapt_status checkWholeImages(size_t i);
   /// Whether the sequence's last block of cache `k` is not full and shared, so that new tokens need a copy of it.
   bool copiesLast(const Sequence &s, int k) const {
     return s.tables[k].end && s.length % l.block &&
@@ -61,10 +62,14 @@ private:
   bool isDone() const { return entry.isSerial ? at >= longest : chunk >= count; }
   void collectPart();
   void collectColumn();
+  bool isImage(const rapt_chunk &k, int64_t token) const { return k.tokens[token] == c.module->manifest->imageId(); }
+  int64_t endOfImage(const rapt_chunk &k, int64_t token) const;
+  int64_t withWholeImages(const rapt_chunk &k, int64_t take) const;
   bool addPiece();
   void addTokens(int64_t take, int64_t rowsHere);
   void fillArguments(int64_t table, int64_t sourceTable);
   int64_t fillEmbeddings();
+  void fillSeenEnds();
   void scatter();
   Sequence &sequence(size_t chunk) { return *c.find(chunks[chunk].sequence); }
 
@@ -114,6 +119,32 @@ rapt_status Step::checkGrids(size_t i, Sequence &s) const {
              : RAPT_OK;
 }
 
+/// The first token from `token` on that is no image token.
+int64_t Step::endOfImage(const rapt_chunk &k, int64_t token) const {
+  while (token < k.count && isImage(k, token))
+    ++token;
+  return token;
+}
+
+/// Tokens of an image that see one another are in one part of a step.
+rapt_status Step::checkWholeImages(size_t i) {
+  const rapt_chunk &k = chunks[i];
+  if (!entry.has(Role::SeenEnd))
+    return RAPT_OK;
+  if (sequence(i).endsInImage && isImage(k, 0))
+    return report.fail(RAPT_INVALID,
+                       "chunk %zu begins with image tokens, and its sequence ends with some: tokens of an image see "
+                       "one another, so one chunk needs all of them",
+                       i);
+  for (int64_t begin = 0, end; begin < k.count; begin = end + 1)
+    if ((end = endOfImage(k, begin)) - begin > l.tokens)
+      return report.fail(RAPT_TOO_LONG,
+                         "chunk %zu has %lld image tokens in a row, which see one another; the context computes %lld "
+                         "tokens together: give it a larger max_step_tokens",
+                         i, ll(end - begin), ll(l.tokens));
+  return RAPT_OK;
+}
+
 rapt_status Step::checkChunk(size_t i) {
   rapt_chunk &k = chunks[i];
   k.logits = nullptr;
@@ -139,6 +170,8 @@ rapt_status Step::checkChunk(size_t i) {
   total += k.count;
   longest = std::max(longest, k.count);
   rapt_status status = checkIds(i, k.tokens, k.count, l.vocabulary);
+  if (!status)
+    status = checkWholeImages(i);
   if (!status)
     status = checkEmbeddings(i);
   return status ? status : checkGrids(i, *s);
@@ -341,6 +374,7 @@ void Step::keep(size_t i) {
   remember(c, s, chunks[i]);
   s.length += chunks[i].count;
   s.images.count = s.images.next;
+  s.endsInImage = entry.has(Role::SeenEnd) && isImage(chunks[i], chunks[i].count - 1);
   for (int k = 0; k < c.cacheCount; ++k) {
     BlockTable &table = s.tables[k];
     if (table.replaced >= 0)
@@ -375,6 +409,15 @@ void Step::addTokens(int64_t take, int64_t rowsHere) {
   wanted += rowsHere;
 }
 
+/// The largest number of tokens up to `take` with which the part cuts no image whose tokens see one another.
+int64_t Step::withWholeImages(const rapt_chunk &k, int64_t take) const {
+  if (!entry.has(Role::SeenEnd) || at + take == k.count || !isImage(k, at + take))
+    return take;
+  while (take > 0 && isImage(k, at + take - 1))
+    --take;
+  return take;
+}
+
 /// Adds tokens of the next chunk to the part. False when the part is full. How a step is cut decides how its sums are
 /// rounded, so it depends on counts alone, never on where the caller's memory lies.
 bool Step::addPiece() {
@@ -382,13 +425,17 @@ bool Step::addPiece() {
   int64_t take = std::min(k.count - at, l.tokens - tokens);
   if (l.keepEvery) // states are kept behind a part
     take = std::min(take, l.keepEvery - (sequence(chunk).length + at) % l.keepEvery);
+  take = withWholeImages(k, take);
   int64_t rowsHere = k.want == RAPT_LOGITS_ALL ? take : k.want == RAPT_LOGITS_LAST && at + take == k.count;
   if (rowsHere && wanted) { // logits of several chunks may have to go through `staged`, which is small
     rowsHere = std::min(rowsHere, l.wanted - wanted);
     if (rowsHere < 1)
       return false;
-    take = k.want == RAPT_LOGITS_ALL ? rowsHere : take;
+    if (k.want == RAPT_LOGITS_ALL)
+      rowsHere = take = withWholeImages(k, rowsHere);
   }
+  if (take == 0) // an image, for which the next part has room
+    return false;
   addTokens(take, rowsHere);
   at += take;
   if (at < k.count)
@@ -462,6 +509,24 @@ void Step::fillArguments(int64_t table, int64_t sourceTable) {
   rowBegin[rows] = int32_t(token);
 }
 
+/// Says how far the part's tokens see in layers with a window.
+void Step::fillSeenEnds() {
+  if (!entry.has(Role::SeenEnd))
+    return;
+  int32_t *const ends = c.integers(Role::SeenEnd);
+  const int32_t *const rowBegin = c.integers(Role::RowBegin);
+  for (size_t r = 0; r < rows; ++r) {
+    const Piece &p = c.pieces[r];
+    const rapt_chunk &k = chunks[p.chunk];
+    const int64_t ahead = sequence(p.chunk).length;
+    for (int64_t t = 0, end = 0; t < p.count; ++t) {
+      if (t >= end)
+        end = std::max(endOfImage(k, p.begin + t), p.begin + t + 1) - p.begin;
+      ends[rowBegin[r] + t] = int32_t(ahead + p.begin + end);
+    }
+  }
+}
+
 /// Gives each of the part's image tokens its vector. Returns how many rows there are, of which one is read in any case.
 int64_t Step::fillEmbeddings() {
   if (!entry.has(Role::Embeddings))
@@ -480,6 +545,7 @@ int64_t Step::fillEmbeddings() {
       memcpy(vectors + first * width, chunks.get(p.chunk, &rapt_chunk::embeddings) + p.embedding * width,
              size_t((next - first) * width) * sizeof(float));
   }
+  fillSeenEnds();
   if (next == 0)
     memset(vectors, 0, size_t(width) * sizeof(float));
   return std::max(next, 1);

@@ -145,6 +145,7 @@ def of_programs():
         programs("image_grids", RUNTIME, full="generic cuda"),
         programs("image_grids", "raptc rapt-reference", "evaluated"),
         programs("image_text", RUNTIME),
+        *parts("image_squares", REFERENCE + " runtime", "tower evaluated"),
         programs("hybrid_states", REFERENCE + " runtime scratch", full="generic", requires=UNINSTRUMENTED),
         programs("languages", RUN),
         programs("mixed_cache", "raptc reference runtime scratch"),

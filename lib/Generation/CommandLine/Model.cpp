@@ -89,6 +89,7 @@ Outcome makeContext(const Options &options, int64_t tokens, Model &model) {
     RAPT_RETURN_IF_ERROR(Pool::make(options.threads.empty() ? 0 : options.threads[0], model.pool));
   auto contextOptions = sized<rapt_context_options>();
   contextOptions.cache_tokens = tokens;
+  contextOptions.max_step_tokens = model.stepTokens;
   contextOptions.pool = model.pool.get();
   contextOptions.adapter = options.adapter ? options.adapter->c_str() : nullptr;
   if (Outcome outcome = Context::make(model.module, contextOptions, model.context); !outcome || !options.profile)

@@ -31,7 +31,8 @@ struct Model {
   Context context;
   Profiler profiler; ///< behind the context, so that it goes first
   rapt_module_info info;
-  ModelFacts facts; ///< those of `info`
+  ModelFacts facts;       ///< those of `info`
+  int64_t stepTokens = 0; ///< rapt_context_options::max_step_tokens of the contexts that follow
 
   /// Prompts are its sources then; new text begins with a token of its own.
   bool hasEncoder() const { return info.start_token >= 0; }

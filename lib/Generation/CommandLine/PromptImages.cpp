@@ -3,6 +3,7 @@
 #include "lib/Generation/CommandLine/Rows.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
+#include <optional>
 
 namespace rapt::run {
 
@@ -27,6 +28,10 @@ Outcome PromptImages::read(const Options &options, Model &model) {
       grids.insert(grids.end(), {int32_t(shape[1] / cell), int32_t(shape[2] / cell)});
     vectors.insert(vectors.end(), outputs[0].data.begin(), outputs[0].data.end());
   }
+  // An image may have to be in one part of a step.
+  constexpr size_t usual = 512; // tokens of a part
+  if (const size_t most = *std::max_element(counts.begin(), counts.end()); most > usual)
+    model.stepTokens = int64_t(most);
   model.profiler.finish();
   model.context = {};
   return {};
@@ -46,8 +51,17 @@ Outcome PromptImages::place(const Model &model, const Text &text, Prompt &prompt
   }
   Ids ids;
   size_t next = 0;
-  for (int32_t id : prompt.ids)
+  auto mark = [&](const std::optional<int64_t> &id) {
+    if (id)
+      ids.push_back(int32_t(*id));
+  };
+  for (int32_t id : prompt.ids) {
+    if (id == image)
+      mark(model.facts.imageBegin);
     ids.insert(ids.end(), id == image ? counts[next++] : 1, id);
+    if (id == image)
+      mark(model.facts.imageEnd);
+  }
   prompt.ids = std::move(ids);
   prompt.embeddings = vectors;
   prompt.grids = grids;

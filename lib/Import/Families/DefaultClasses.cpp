@@ -37,6 +37,8 @@ constexpr Row processors[] = {
     {"ConvNextImageProcessor", "convnext convnextv2"},
     {"DINOv3ViTImageProcessor", "dinov3_vit"},
     {"DeiTImageProcessor", "deit"},
+    {"Gemma4ImageProcessor", "gemma4"},
+    {"Gemma4UnifiedImageProcessor", "gemma4_unified"},
     {"Qwen2VLImageProcessor", "qwen3_5 qwen3_5_moe"},
     {"SiglipImageProcessor", "siglip"},
     {"ViTImageProcessor", "swin swinv2 vit"},

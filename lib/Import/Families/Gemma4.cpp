@@ -3,18 +3,27 @@
 // Gemma Team 2026, "Gemma 4": gemma3's norms and windows, with plain gains, scores without a
 // scale, values with a norm, and layers without a window whose heads are larger and rotate in
 // part. The last layers of small models read the keys and values of others and may have a wider
-// feed-forward; each layer may have inputs of its own. Directories of gemma4 and gemma4_unified
-// have towers for images and sound beside the text part, which are not compiled.
+// feed-forward; each layer may have inputs of its own. Directories of gemma4 have an encoder of
+// images beside the text part, which keeps their proportions; tokens of an image see one another
+// in layers with a window, of models that say so. Images of gemma4_unified have no encoder.
+// Encoders of sound are not compiled.
 //
 // No paper says all of this. Defaults are those of configuration_gemma4.py and
-// configuration_gemma4_unified.py of transformers at 008e5743, the order of the parts is that of
-// mlx_lm/models/gemma4_text.py at d78bf58e.
+// configuration_gemma4_unified.py of transformers at 008e5743, the order of the text's parts is
+// that of mlx_lm/models/gemma4_text.py at d78bf58e. Of images, the encoder, the token whose own
+// inputs a vector has (padding), the mask and the vectors' factor (none) are those of
+// modular_gemma4.py of transformers at 033b1a82, sizes those of image_processing_gemma4.py at
+// 8af4d22a, the tokens around vectors those of processing_gemma4.py at 03b33cc8; images without
+// an encoder those of modular_gemma4_unified.py at 078ae019.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Specs/DecoderConfig.h"
 #include "lib/Import/Specs/TextPart.h"
 #include "lib/Import/Specs/VisionLanguage.h"
+#include "lib/Support/File.h"
+#include "lib/Support/Json.h"
 #include <cmath>
 
 using namespace rapt;
@@ -120,6 +129,8 @@ static void readOwnInputs(const DecoderSource &source, int64_t fallback, Decoder
     config.fail(std::string(words) + " " + std::to_string(own.words) + " is less than vocab_size " +
                 std::to_string(spec.vocabulary) + ": a token has no row of inputs");
   own.tableScale = roundedToWeights(source, std::sqrt(double(own.columns)));
+  if (source.isPart)
+    own.imageRow = config.getOptionalInt("pad_token_id", 0, own.words - 1).value_or(0);
   spec.ownInputs = own;
 }
 
@@ -157,6 +168,7 @@ static ExpertsSpec readExperts(ConfigReader &config, const DecoderSpec &spec) {
 struct Defaults {
   const char *architecture;
   int64_t positions, window, ownInputs;
+  bool seesWholeImages;
 };
 
 static DecoderSpec readText(const DecoderSource &source, const Defaults &defaults) {
@@ -188,11 +200,13 @@ static DecoderSpec readText(const DecoderSource &source, const Defaults &default
   attention.norm = QueryKeyNormSpec{.norm = spec.norm};
   attention.valueNorm = spec.norm;
   attention.valueNorm->hasWeight = false;
-  // Tokens of images see one another; a text has none.
   constexpr const char *around = "use_bidirectional_attention";
-  if (config.getRaw(around) && config.getEnum(around, {"vision", "all"}) == "all")
-    config.fail(std::string(around) + " is \"all\": tokens that see those behind them are not supported by the " +
-                source.model.modelType() + " family");
+  if (config.getRaw(around) || (defaults.seesWholeImages && !config.names(around))) {
+    spec.seesWholeImages = config.getEnum(around, {"vision", "all"}, "vision") == "vision";
+    if (!spec.seesWholeImages)
+      config.fail(std::string(around) + " is \"all\": tokens that see those behind them are not supported by the " +
+                  source.model.modelType() + " family");
+  }
   if (config.getBool("enable_moe_block", false))
     spec.experts = readExperts(config, spec);
   else
@@ -210,25 +224,232 @@ static DecoderSpec readText(const DecoderSource &source, const Defaults &default
 }
 
 static DecoderSpec readGemma4(const DecoderSource &source) {
-  return readText(source, {.architecture = "Gemma4", .positions = 131072, .window = 512, .ownInputs = 256});
+  return readText(
+      source,
+      {.architecture = "Gemma4", .positions = 131072, .window = 512, .ownInputs = 256, .seesWholeImages = false});
 }
 
 static DecoderSpec readUnified(const DecoderSource &source) {
-  return readText(source, {.architecture = "Gemma4Unified", .positions = 262144, .window = 1024, .ownInputs = 0});
+  return readText(
+      source,
+      {.architecture = "Gemma4Unified", .positions = 262144, .window = 1024, .ownInputs = 0, .seesWholeImages = true});
 }
 
 const DecoderFamily importing::gemma4 = {.read = readGemma4, .ignoredTensors = {"*rotary_emb.*"}};
 static const DecoderFamily unified = {.read = readUnified, .ignoredTensors = {"*rotary_emb.*"}};
 
-static DecoderSpec readWhole(const DecoderSource &source) {
-  const TextFamily plain[] = {{"gemma4_text", gemma4}}, families[] = {{"gemma4_unified_text", unified}};
-  return readTextPart(source, source.model.modelType() == "gemma4" ? plain : families);
+static const TextFamily textOfWhole[] = {{"gemma4_text", gemma4}}, textOfUnified[] = {{"gemma4_unified_text", unified}};
+
+/// Keys of the whole that nothing reads, and those of sound.
+static const std::vector<std::string_view> keysOfWhole = {"audio_config",
+                                                          "audio_token_id",
+                                                          "boa_token_id",
+                                                          "eoa_token_id",
+                                                          "eoa_token_index",
+                                                          "video_token_id",
+                                                          "vision_soft_tokens_per_image"};
+
+static std::vector<std::string_view> withImageKeys() {
+  std::vector<std::string_view> keys = keysOfWhole;
+  for (const char *key : {"boi_token_id", "eoi_token_id", imageIdKeys[1], "vision_config"})
+    keys.push_back(key);
+  return keys;
 }
 
-const DecoderFamily importing::gemma4Whole = {
-    .read = readWhole,
-    .harmlessKeys = {"audio_config", "audio_token_id", "boa_token_id", "boi_token_id", "eoa_token_id",
-                     "eoa_token_index", "eoi_token_id", imageIdKeys[1], "video_token_id", "vision_config",
-                     "vision_soft_tokens_per_image"},
-    .ignoredTensors = {"*vision_tower.*", "*vision_embedder.*", "*audio_tower.*", "*embed_vision.*", "*embed_audio.*",
-                       "*rotary_emb.*"}};
+/// Tensors beside the text part.
+static const std::vector<std::string_view> besideText = {"*vision_tower.*", "*vision_embedder.*", "*audio_tower.*",
+                                                         "*embed_vision.*", "*embed_audio.*",     "*rotary_emb.*"};
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Images
+//===----------------------------------------------------------------------===//
+
+/// Layers of the encoder of images: the text's, with bounds of what matmuls read and give where the config says so.
+void readImageLayers(const huggingface::ModelDescription &model, ConfigReader &config, VisionSpec &image) {
+  image.width = config.getSize("hidden_size", 1, 1 << 16, 768);
+  image.layers = config.getSize("num_hidden_layers", 1, 1 << 17, 16);
+  image.norm = {.epsilon = config.getPositive("rms_norm_eps", 1, 1e-6)};
+  image.layer = "encoder.layers.{layer}.";
+  image.residual = {.beforeFeedForward = "pre_feedforward_layernorm",
+                    .afterAttention = "post_attention_layernorm",
+                    .afterFeedForward = "post_feedforward_layernorm"};
+  image.feedForward = {.inner = config.getSize("intermediate_size", 1, 1 << 20, 3072),
+                       .activation =
+                           activationNamed(config.getEnum("hidden_activation", activationNames(), "gelu_pytorch_tanh")),
+                       .gate = "mlp.gate_proj.linear",
+                       .up = "mlp.up_proj.linear",
+                       .down = "mlp.down_proj.linear"};
+  AttentionSpec &attention = image.attention;
+  attention.heads = config.getSize("num_attention_heads", 1, 1 << 12, 12);
+  attention.kvHeads = config.getInt("num_key_value_heads", 1, 1 << 12, 12);
+  attention.headDim = config.getInt("head_dim", 4, 1 << 12, 64);
+  config.requireMultiple("num_attention_heads", attention.heads, "num_key_value_heads", attention.kvHeads);
+  attention.parts = {"self_attn.q_proj.linear", "self_attn.k_proj.linear", "self_attn.v_proj.linear"};
+  attention.out = "self_attn.o_proj.linear";
+  attention.scale = 1;
+  attention.norm = QueryKeyNormSpec{.norm = image.norm};
+  attention.valueNorm = image.norm;
+  attention.valueNorm->hasWeight = false;
+  attention.rotatesHalves = true;
+  double theta = 100;
+  if (std::optional<ConfigReader> rotary = config.open("rope_parameters")) {
+    rotary->getEnum("rope_type", {"default", "axial"}, "default");
+    theta = rotary->getPositive("rope_theta", 1e12, theta);
+    config.close(std::move(*rotary));
+  }
+  if (attention.headDim % 4 != 0)
+    config.fail(config.nameOf("head_dim") + " is " + std::to_string(attention.headDim) +
+                ": a multiple of 4 can rotate by column and row");
+  attention.rotary = {plainRotary(theta, attention.headDim / 2)};
+  requireFinite(config, attention.rotary[0].values, config.nameOf("rope_theta"));
+  // Numbers that no checkpoint gives are infinite.
+  image.haveBounds = config.getBool("use_clipped_linears", false) && !model.tensors().tensors().empty();
+}
+
+void readGrid(ConfigReader &config, VisionSpec &image) {
+  image.channels = 3;
+  image.patch = config.getInt("patch_size", 1, 1 << 8, 16);
+  image.kernel = "patch_embedder.input_proj";
+  image.learned.clear();
+  image.positions.clear();
+  image.finalNorm.clear();
+  image.hasKernelBias = false;
+  PooledGridSpec grid{.side = config.getInt("pooling_kernel_size", 1, 1 << 4, 3),
+                      .positions = config.getInt("position_embedding_size", 1, 1 << 20, 10240),
+                      .table = "patch_embedder.position_embedding_table",
+                      .scale = std::sqrt(double(image.width))};
+  if (grid.positions < grid.side)
+    config.fail(config.nameOf("position_embedding_size") + " " + std::to_string(grid.positions) + " is less than " +
+                "pooling_kernel_size " + std::to_string(grid.side) + ": no image has so few patches");
+  if (config.getBool("standardize", false)) {
+    grid.shift = "std_bias";
+    grid.spread = "std_scale";
+  }
+  image.pooled = grid;
+}
+
+/// Images of unified models have no encoder: a vector is linear in the pixels of a square, but for norms.
+void readSquares(ConfigReader &config, VisionSpec &image) {
+  const int64_t patch = config.getInt("patch_size", 1, 1 << 8, 16),
+                side = config.getInt("pooling_kernel_size", 1, 1 << 4, 3);
+  image.channels = 3;
+  image.patch = config.getInt("model_patch_size", 1, 1 << 12, patch * side);
+  if (image.patch != patch * side)
+    config.fail(config.nameOf("model_patch_size") + " is " + std::to_string(image.patch) + ", must be patch_size " +
+                std::to_string(patch) + " times pooling_kernel_size " + std::to_string(side));
+  image.width = config.getSize("mm_embed_dim", 1, 1 << 16, 3840);
+  image.norm = {.kind = NormSpec::Layer, .epsilon = 1e-5, .hasBias = true}; // PyTorch's own
+  image.kernel = "patch_dense";
+  image.learned.clear();
+  image.pooled = PooledGridSpec{.side = 1,
+                                .positions = config.getInt("mm_posemb_size", 1, 1 << 20, 1120),
+                                .table = "pos_embedding",
+                                .isByPosition = true,
+                                .isCentered = false,
+                                .pixelNorm = "patch_ln1",
+                                .patchNorm = "patch_ln2",
+                                .positionNorm = "pos_norm"};
+  if (const int64_t given = config.getInt("output_proj_dims", 1, 1 << 16, image.width); given != image.width)
+    config.fail(config.nameOf("output_proj_dims") + " is " + std::to_string(given) + ", but mm_embed_dim is " +
+                std::to_string(image.width));
+}
+
+/// Fails where images are cut into squares of other sides.
+Status checkProcessor(const huggingface::ModelDescription &model, const VisionSpec &image) {
+  auto file = model.files().find("preprocessor_config.json");
+  Expected<json::Value> processor = file == model.files().end() ? json::Value() : json::parse(file->second);
+  if (!processor || !processor->isObject())
+    return {}; // told where the file is used
+  auto sideOf = [&](const char *key, int64_t fallback) {
+    const json::Value *value = processor->find(key);
+    return value ? value->asInteger().value_or(fallback) : fallback;
+  };
+  const int64_t patch = sideOf("patch_size", 16), side = sideOf("pooling_kernel_size", 3);
+  if (patch > 0 && side > 0 && patch < 4096 && side < 4096 && patch * side != image.tokenSide())
+    return Error{shownPath(model.path() + "/preprocessor_config.json") + ": images become squares of " +
+                 std::to_string(patch * side) + " x " + std::to_string(patch * side) +
+                 " pixels (patch_size, pooling_kernel_size), but those of vision_config are " +
+                 std::to_string(image.tokenSide()) + " x " + std::to_string(image.tokenSide())};
+  return {};
+}
+
+void readImages(huggingface::ModelDescription &model, VisionLanguageSpec &spec) {
+  ConfigReader &whole = model.config();
+  std::optional<ConfigReader> config = whole.open("vision_config");
+  const bool isUnified = model.modelType() == "gemma4_unified";
+  const char *type = isUnified ? "gemma4_unified_vision" : "gemma4_vision";
+  config->getEnum("model_type", {type}, type);
+  VisionSpec &image = spec.image;
+  NormSpec norm{.epsilon = config->getPositive("rms_norm_eps", 1, 1e-6), .hasWeight = false};
+  if (isUnified) {
+    readSquares(*config, image);
+  } else {
+    readImageLayers(model, *config, image);
+    readGrid(*config, image);
+  }
+  whole.close(std::move(*config),
+              harmless::keys({harmless::backbone},
+                             {"architectures", "attention_bias", "attention_dropout", "default_output_length", "dtype",
+                              "global_head_dim", "initializer_range", "max_position_embeddings", "torch_dtype"}));
+  const std::string kernel = image.kernel + ".weight";
+  image.prefix = isUnified
+                     ? model.choosePrefix({"model.vision_embedder.", "vision_embedder.", "model.embed_vision."}, kernel)
+                     : model.choosePrefix({"model.vision_tower.", "vision_tower."}, kernel);
+  image.stack = "vision";
+  ProjectorSpec &projector = spec.projector;
+  projector.first = "embedding_projection";
+  projector.second.clear();
+  projector.hasBias = false;
+  projector.before = "embedding_pre_projection_norm";
+  projector.norm = norm;
+  projector.prefix = model.choosePrefix(
+      {"model.embed_vision.", "embed_vision.", "model.embed_vision.multimodal_embedder."}, projector.first + ".weight");
+  auto id = [&](const char *key, int64_t fallback) {
+    const int64_t value = whole.getInt(key, 0, INT32_MAX, fallback);
+    if (whole.errors() && value >= spec.text.vocabulary)
+      whole.fail(std::string(key) + " " + std::to_string(value) + " is not below vocab_size " +
+                 std::to_string(spec.text.vocabulary));
+    return value;
+  };
+  spec.imageId = id(imageIdKeys[1], 258880);
+  spec.beginId = id("boi_token_id", 255999);
+  spec.endId = id("eoi_token_id", 258882);
+  spec.skipped = 0;
+}
+
+/// The text part of a whole without images, or with them.
+DecoderSpec readTextOfWhole(const DecoderSource &source, bool isAlone) {
+  return source.model.modelType() == "gemma4" ? readTextPart(source, textOfWhole, isAlone)
+                                              : readTextPart(source, textOfUnified, isAlone);
+}
+
+DecoderSpec readPlainText(const DecoderSource &source) { return readTextOfWhole(source, /*isAlone=*/true); }
+
+} // namespace
+
+ImportedModule importing::importGemma4(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                       const ImportOptions &options) {
+  ConfigReader &config = model.config();
+  const json::Value *images = config.peek("vision_config"), *sound = config.peek("audio_config");
+  if (!images || images->isNull())
+    return importDecoder(context, model, options,
+                         {.read = readPlainText, .harmlessKeys = withImageKeys(), .ignoredTensors = besideText});
+  const HeadName<bool> heads[] = {
+      {model.modelType() == "gemma4" ? "Gemma4ForConditionalGeneration" : "Gemma4UnifiedForConditionalGeneration",
+       true}};
+  readHead<bool>(model, heads, true);
+  VisionLanguageSpec spec;
+  spec.text = readTextOfWhole({model, config, options}, /*isAlone=*/false);
+  readImages(model, spec);
+  if (sound && !sound->isNull())
+    model.warn(shownPath(config.file()) + ": texts and images are compiled, and no sound");
+  spec.harmlessKeys = keysOfWhole;
+  spec.ignoredTensors = spec.text.ignoredTensors;
+  for (std::string_view pattern : {"*audio_tower.*", "*embed_audio.*", "*rotary_emb.*", "*put_min", "*put_max"})
+    spec.ignoredTensors.emplace_back(pattern);
+  if (config.errors())
+    RAPT_RETURN_IF_ERROR(checkProcessor(model, spec.image));
+  return importVisionLanguage(context, model, options, spec);
+}

@@ -83,7 +83,7 @@ void readImages(huggingface::ModelDescription &model, const QwenVisionFamily &fa
   readLayers(*config, image);
   readTokens(*config, image);
   ProjectorSpec &p = spec.projector;
-  p = {.first = "linear_fc1", .second = "linear_fc2", .norm = "norm"};
+  p = {.first = "linear_fc1", .second = "linear_fc2", .before = "norm", .norm = image.norm};
   p.side = config->getSize("spatial_merge_size", 1, 16, 2);
   p.inner = p.side * p.side * image.width;
   const int64_t width = config->getSize("out_hidden_size", 1, 1 << 16, family.width);
@@ -128,7 +128,7 @@ ImportedModule importing::importQwenVision(mlir::MLIRContext &context, huggingfa
   readHead<bool>(model, heads, true);
   ConfigReader &config = model.config();
   VisionLanguageSpec spec;
-  spec.text = readTextOfWhole({model, config, options}, family.texts);
+  spec.text = readTextPart({model, config, options}, family.texts, /*isAlone=*/false);
   readImages(model, family, spec);
   spec.imageId = config.getInt(imageIdKeys[1], 0, INT32_MAX, family.imageId);
   if (config.errors() && spec.imageId >= spec.text.vocabulary)

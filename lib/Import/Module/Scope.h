@@ -36,6 +36,8 @@ struct Rows {
   mlir::Value rowBegin; ///< tensor<?xi32>, rows + 1 offsets
   mlir::Value past;     ///< tensor<?xi32>, positions before the step's first token
   mlir::Value table;    ///< tensor<?x?xi32>, cache block of each position / block size
+  /// tensor<?xi32>, the position behind the last one that each token sees in layers with a window; null: its own.
+  mlir::Value seenEnd = {};
 };
 
 } // namespace rapt::importing

@@ -117,6 +117,7 @@ static SequenceFacts sequenceFactsOf(MLIRContext &context, const ModelFacts &fac
   if (extra.readsImages) {
     all.parts |= part::Images;
     all.buffers[EntryRole::Embeddings].numbers = {facts.hidden};
+    all.parts |= extra.seesWholeImages ? part::WholeImages : 0;
   }
   if (extra.rotaryAxes) {
     all.parts |= part::Grids;

@@ -242,14 +242,22 @@ ArrayAttr importing::cachedMaps(OpBuilder &builder, bool grouped) {
                                         attentionMap(builder, {A::B, A::KV, A::HKV, A::DV}), result});
 }
 
-/// kv <= q, and q - kv < window where there is one.
-void importing::keepCausal(attn::AttentionOp attention, std::optional<int64_t> window) {
+/// kv <= q, or kv < the query's element of `seenEnd`, and q - kv < window where there is one.
+void importing::keepCausal(attn::AttentionOp attention, std::optional<int64_t> window, Value seenEnd) {
   OpBuilder builder(attention.getContext());
   Location loc = attention.getLoc();
   SmallVector<Type> types(4, builder.getIndexType()); // b, h, q, kv
   Block *mask = builder.createBlock(&attention.getMask(), {}, types, SmallVector<Location>(4, loc));
   Value query = mask->getArgument(2), key = mask->getArgument(3);
-  Value keep = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle, key, query);
+  Value keep;
+  if (seenEnd) {
+    addExtra(attention, seenEnd,
+             AffineMap::get(attn::AttentionOp::NumDims, 0, builder.getAffineDimExpr(attn::AttentionOp::Q)));
+    Value end = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), mask->getArguments().back());
+    keep = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, key, end);
+  } else {
+    keep = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle, key, query);
+  }
   if (window) {
     Value distance = arith::SubIOp::create(builder, loc, query, key);
     Value near = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, distance,
@@ -335,7 +343,7 @@ CausalAttention importing::causalAttention(const Scope &scope, Location loc, std
                                              scale, /*q_begin=*/rows.rowBegin, /*q_offset=*/rows.past,
                                              /*kv_begin=*/nullptr, /*kv_length=*/nullptr, /*extras=*/ValueRange(),
                                              cachedMaps(builder, grouped));
-  keepCausal(attention, window);
+  keepCausal(attention, window, window ? rows.seenEnd : Value());
   return {flatHeads(scope, loc, attention.getResult()), view.getCache(), attention};
 }
 

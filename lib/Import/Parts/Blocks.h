@@ -109,8 +109,9 @@ attn::AttentionOp rowAttention(const Scope &scope, mlir::Location loc, std::arra
 mlir::Value poolRows(const Scope &scope, mlir::Location loc, attn::PoolingKind kind, mlir::Value x,
                      mlir::Value rowBegin, int64_t skip = 0);
 
-/// Keeps the keys up to the query's position, the last `window` of them where there is one.
-void keepCausal(attn::AttentionOp attention, std::optional<int64_t> window = std::nullopt);
+/// Keeps the keys up to the query's position, or those ahead of its element of `seenEnd`; of these the ones less than
+/// `window` behind the query, where there is one.
+void keepCausal(attn::AttentionOp attention, std::optional<int64_t> window = std::nullopt, mlir::Value seenEnd = {});
 
 /// Vectors of x's last dim divided by the root of the sum of their squares and `epsilon`; by default by their length,
 /// of at least 1e-12, as PyTorch's normalize does.

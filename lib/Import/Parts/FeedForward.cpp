@@ -31,7 +31,12 @@ static Value activateAlone(const Scope &scope, const FeedForwardSpec &f, Value u
 
 Value importing::walkFeedForward(const Walk &walk, const StackSpec &stack, const FeedForwardSpec &f, Value x) {
   auto matmul = [&](Value y, const std::string &part, int64_t out, int64_t in, bool hasBias) {
-    return walk.matmul(y, {.part = part, .out = out, .in = in, .hasBias = hasBias, .isConv1D = stack.isConv1D});
+    return walk.matmul(y, {.part = part,
+                           .out = out,
+                           .in = in,
+                           .hasBias = hasBias,
+                           .isConv1D = stack.isConv1D,
+                           .bounds = stack.boundsOf(part)});
   };
   // Gate (0) or up (1), which may be rows of one tensor.
   auto widen = [&](int64_t which) {

@@ -24,6 +24,15 @@ static void addHeadNorm(const ParameterScope &weights, const AttentionSpec &atte
                         int64_t heads) {
   const QueryKeyNormSpec &n = *attention.norm;
   const int64_t channels = attention.headDim;
+  if (attention.rotatesHalves) {
+    assert(n.extent == QueryKeyNormSpec::Head && n.norm.hasWeight && !n.norm.hasBias && !n.norm.isAroundOne);
+    return weights.parameters.addTransformed(
+        weights.symbols + part + ".weight",
+        {weights.tensors + part + ".weight",
+         {channels},
+         {Reshape{{2, 2, channels / 4}}, artifact::Transpose{{1, 0, 2}}, Reshape{{channels}}}},
+        Init::normWeight(), weights.stack);
+  }
   if (n.extent == QueryKeyNormSpec::Head)
     return addNorm(weights, part, n.norm, channels);
   if (n.extent == QueryKeyNormSpec::All)
@@ -257,8 +266,13 @@ private:
 
   Value matmul(Value x, const std::string &part, int64_t out, int64_t in, bool hasBias,
                std::optional<Init> init = std::nullopt) {
-    return walk.matmul(
-        x, {.part = part, .out = out, .in = in, .hasBias = hasBias, .isConv1D = spec.isConv1D, .init = init});
+    return walk.matmul(x, {.part = part,
+                           .out = out,
+                           .in = in,
+                           .hasBias = hasBias,
+                           .isConv1D = spec.isConv1D,
+                           .init = init,
+                           .bounds = spec.boundsOf(part)});
   }
 
   Value scaled(Value x, const std::string &name) {
@@ -340,6 +354,16 @@ private:
     const std::string &part = attention.parts[which];
     if (which == 0 && attention.hasOutGate)
       return queryOrGate(x, part, 0);
+    if (attention.rotatesHalves &&
+        which < 2) // as if it rotated whole heads: scores are sums over channels in any order
+      return walk.matmul(
+          x, {.part = part,
+              .out = columnsOf(which),
+              .in = spec.width,
+              .hasBias = attention.hasBiasOf(int64_t(which)),
+              .rows = RowsOf{{headsOf(which), 2, 2, attention.headDim / 4}, Slice{0, 0, headsOf(which)}, {0, 2, 1, 3}},
+              .init = initOf(which),
+              .bounds = spec.boundsOf(part)});
     if (attention.packing == Packing::None)
       return matmul(x, part, columnsOf(which), spec.width, attention.hasBiasOf(int64_t(which)), initOf(which));
     const int64_t group = attention.heads / attention.kvHeads, begin = which == 0 ? 0 : group + int64_t(which) - 1,

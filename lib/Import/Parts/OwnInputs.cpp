@@ -22,7 +22,21 @@ static Value asInteger(OpBuilder &builder, Location loc, Value index) {
   return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), index);
 }
 
-OwnInputs importing::walkOwnInputs(const Walk &walk, const StackSpec &stack, Value ids, Value x) {
+/// The rows of the table that the tokens have, as if all layers had one row.
+static Value rowsOf(const Scope &scope, Location loc, const OwnInputsSpec &o, const OwnInputsTokens &tokens) {
+  if (!tokens.vectors)
+    return tokens.ids;
+  return mapElements(scope, loc, {{tokens.ids, {0}}, {tokens.vectors, {0}}},
+                     [&](const Scope &inner, ValueRange elements) -> Value {
+                       OpBuilder &b = inner.builder;
+                       Value zero = arith::ConstantIntOp::create(b, loc, 0, 32);
+                       Value isImage = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, elements[1], zero);
+                       Value row = arith::ConstantIntOp::create(b, loc, o.imageRow, 32);
+                       return arith::SelectOp::create(b, loc, isImage, row, elements[0]);
+                     });
+}
+
+OwnInputs importing::walkOwnInputs(const Walk &walk, const StackSpec &stack, const OwnInputsTokens &tokens, Value x) {
   const OwnInputsSpec &o = *stack.ownInputs;
   const int64_t all = stack.layers * o.columns;
   walk.declare([&](const ParameterScope &weights) {
@@ -38,7 +52,7 @@ OwnInputs importing::walkOwnInputs(const Walk &walk, const StackSpec &stack, Val
   said = walk.norm(said, o.projectionNorm, stack.norm, o.columns);
   return {said, walk.emit([&](const Scope &scope) {
             Location loc = scope.at(o.table);
-            return mapList(scope, loc, ids, [&](OpBuilder &b, Value id) -> Value {
+            return mapList(scope, loc, rowsOf(scope, loc, o, tokens), [&](OpBuilder &b, Value id) -> Value {
               Value layers = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(int32_t(stack.layers)));
               return arith::MulIOp::create(b, loc, id, layers);
             });

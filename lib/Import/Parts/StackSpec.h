@@ -94,6 +94,7 @@ struct AttentionSpec {
   std::vector<RotaryFrequencies> rotary;
   std::vector<std::optional<unsigned>> rotaryOfLayer;
   bool isInterleaved = false; ///< channels 2i and 2i + 1 are a pair, instead of i and i + half
+  bool rotatesHalves = false; ///< a half of a head rotates by the first half of the table, the other one by the rest
 
   std::vector<std::optional<int64_t>> windows; ///< keys that a query of each layer sees; empty: all of them
 
@@ -188,6 +189,7 @@ struct ExpertsSpec {
 struct OwnInputsSpec {
   int64_t columns = 0, words = 0; ///< of a layer's input; rows of the table, which has the columns of all layers
   double tableScale = 1;
+  int64_t imageRow = 0; ///< of a token that stands for a vector of an image
   std::string table = "embed_tokens_per_layer", projection = "per_layer_model_projection",
               projectionNorm = "per_layer_projection_norm";
   /// Parts of a layer.
@@ -266,9 +268,14 @@ struct StackSpec {
   ResidualSpec residual;
   std::optional<ResidualSpec> otherResidual; ///< of layers without attention; empty: that of all
   bool isConv1D = false;                     ///< weights of layers are [in, out]
+  bool haveBounds = false; ///< matmuls, whose parts end with ".linear", bound what they read and give (MatmulSpec)
   std::string layer = "layers.{layer}.";
   int64_t firstLayer = 0; ///< the number in the name of the first one; unless it is 0, all layers are of one kind
 
+  /// The names of a matmul's bounds (MatmulSpec::bounds).
+  std::string boundsOf(const std::string &part) const {
+    return haveBounds ? part.substr(0, part.rfind('.') + 1) : std::string();
+  }
   bool hasWholeAttention(int64_t layer) const { return wholeAttention && !attention.windowOf(layer); }
   int64_t keysOfLayer(int64_t layer) const { return keysOf.empty() ? layer : keysOf[layer]; }
   bool hasOwnKeys(int64_t layer) const { return keysOfLayer(layer) == layer; }

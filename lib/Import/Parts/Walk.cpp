@@ -1,7 +1,9 @@
 //===- Walk.cpp - Weights and ops of a part in one walk ------------------------===//
 #include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Parts/Elements.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -9,6 +11,9 @@ using namespace rapt;
 using namespace rapt::importing;
 using artifact::Reshape;
 using huggingface::Init;
+
+/// Behind the part's name, the symbol of its four bounds.
+static constexpr const char *boundsSuffix = ".bounds";
 
 void importing::addMatmul(const ParameterScope &scope, const MatmulSpec &spec) {
   const std::string stem = spec.stem.empty() ? spec.part + "." : spec.stem;
@@ -21,12 +26,16 @@ void importing::addMatmul(const ParameterScope &scope, const MatmulSpec &spec) {
     if (!spec.rows)
       return scope.add(symbol, stem + name, withColumns({spec.out}), init);
     const std::vector<int64_t> &groups = spec.rows->groups;
-    scope.parameters.addTransformed(
-        scope.symbols + symbol,
-        {scope.tensors + stem + name,
-         withColumns({llvm::product_of(groups)}),
-         {Reshape{withColumns(groups)}, spec.rows->slice, Reshape{withColumns({spec.out})}}},
-        init, scope.stack);
+    artifact::Source source{scope.tensors + stem + name,
+                            withColumns({llvm::product_of(groups)}),
+                            {Reshape{withColumns(groups)}, spec.rows->slice}};
+    if (std::vector<int64_t> order = spec.rows->order; !order.empty()) {
+      for (size_t i = 0; i < columns.size(); ++i)
+        order.push_back(int64_t(order.size()));
+      source.transforms.push_back(artifact::Transpose{order});
+    }
+    source.transforms.push_back(Reshape{withColumns({spec.out})});
+    scope.parameters.addTransformed(scope.symbols + symbol, std::move(source), init, scope.stack);
   };
   const Init init = spec.init.value_or(Init::weight(spec.in));
   if (spec.isConv1D)
@@ -36,6 +45,13 @@ void importing::addMatmul(const ParameterScope &scope, const MatmulSpec &spec) {
     add("weight", {spec.in}, init);
   if (spec.hasBias)
     add("bias", {}, Init::bias());
+  if (spec.bounds.empty())
+    return;
+  std::vector<artifact::Source> numbers;
+  for (const char *name : {"input_min", "input_max", "output_min", "output_max"})
+    numbers.push_back({scope.tensors + spec.bounds + name, {}, {Reshape{{1}}}});
+  scope.parameters.addRows(scope.symbols + spec.part + boundsSuffix, std::move(numbers), Init::bias(), scope.stack,
+                           /*isTable=*/true);
 }
 
 void importing::addNorm(const ParameterScope &scope, const std::string &part, const NormSpec &norm, int64_t width) {
@@ -99,10 +115,55 @@ void Walk::moveLast(size_t first, ArrayRef<std::string> parts) const {
       weights->parameters.moveLast(first, weights->symbols + part);
 }
 
+namespace {
+
+/// The four numbers that bound what a matmul reads and gives.
+class Bounds {
+public:
+  Bounds(const Scope &scope, const std::string &part) {
+    Location loc = scope.at(part);
+    Value all = scope.weight(part + boundsSuffix);
+    for (int64_t which = 0; which < 4; ++which) {
+      Value place = arith::ConstantIndexOp::create(scope.builder, loc, which);
+      numbers[which] = tensor::ExtractOp::create(scope.builder, loc, all, place);
+    }
+  }
+
+  /// min(max(x, number `first`), the next one).
+  Value within(const Scope &scope, Location loc, Value x, size_t first) const {
+    Value raised = arith::MaximumFOp::create(scope.builder, loc, x, numbers[first]);
+    return arith::MinimumFOp::create(scope.builder, loc, raised, numbers[first + 1]);
+  }
+
+private:
+  std::array<Value, 4> numbers;
+};
+
+} // namespace
+
 Value Walk::matmul(Value x, const MatmulSpec &spec) const {
   declare([&](const ParameterScope &weights) { addMatmul(weights, spec); });
-  return emit(
-      [&](const Scope &scope) { return spec.isConv1D ? linear(scope, x, spec.part) : dense(scope, x, spec.part); });
+  return emit([&](const Scope &scope) {
+    if (spec.bounds.empty())
+      return spec.isConv1D ? linear(scope, x, spec.part) : dense(scope, x, spec.part);
+    const Bounds bounds(scope, spec.part);
+    Location loc = scope.at(spec.part);
+    auto bounded = [&](Value all) {
+      SmallVector<unsigned, 3> dims;
+      for (unsigned dim = 0; dim < cast<RankedTensorType>(all.getType()).getRank(); ++dim)
+        dims.push_back(dim);
+      return mapElements(scope, loc, {{all, dims}}, [&](const Scope &inner, ValueRange elements) {
+        return bounds.within(inner, loc, elements[0], 0);
+      });
+    };
+    // Heads may be padded one by one: they are bounded before they are merged.
+    auto merged = x.getDefiningOp<attn::MergeHeadsOp>();
+    Value read = merged ? mergeHeads(scope, loc, bounded(merged.getInput())) : bounded(x);
+    Value y = spec.isConv1D ? linear(scope, read, spec.part) : dense(scope, read, spec.part);
+    mapResult(scope, y,
+              [&](const Scope &inner, Location at, Value element) { return bounds.within(inner, at, element, 2); });
+    return y;
+  });
 }
 
 Value Walk::activate(Value x, const std::string &part, attn::ActivationKind activation) const {

@@ -14,10 +14,12 @@
 
 namespace rapt::importing {
 
-/// The rows that a matmul has of a tensor: those that `slice` takes where they have the dims `groups`.
+/// The rows that a matmul has of a tensor: those that `slice` takes where they have the dims `groups`, with these dims
+/// in another order where `order` says so.
 struct RowsOf {
   std::vector<int64_t> groups;
   artifact::Slice slice;
+  std::vector<int64_t> order = {};
 };
 
 /// x times PART.weight [out, in], plus PART.bias [out] where there is one.
@@ -29,6 +31,9 @@ struct MatmulSpec {
   std::optional<RowsOf> rows = {}; ///< nothing: all rows of the tensors
   bool isConv1D = false;           ///< the weight is [in, out]
   std::optional<huggingface::Init> init = {}; ///< the weight's; nothing: the default
+  /// The names of the numbers that bound x and the result, without "input_min", "input_max", "output_min" and
+  /// "output_max"; empty: none.
+  std::string bounds = {};
 };
 
 /// The weights of a matmul.

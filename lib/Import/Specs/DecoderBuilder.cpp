@@ -56,7 +56,7 @@ class BlockWalk {
 public:
   BlockWalk(const DecoderSpec &spec, const DecoderInputs &inputs)
       : spec(spec), caches(inputs.caches.size()), hasMatrices(inputs.matrices), hasInputs(inputs.lastInputs),
-        lists(statefulLayersOf(spec, caches > 1)) {}
+        hasSeenEnd(inputs.seenEnd), lists(statefulLayersOf(spec, caches > 1)) {}
 
   std::vector<LayerNumbers> places() const {
     std::vector<LayerNumbers> all = lists.caches;
@@ -79,6 +79,7 @@ public:
     };
     Rows rows{take(true), take(caches > 0), take(caches > 0)};
     Value windowTable = take(caches > 1);
+    rows.seenEnd = take(hasSeenEnd);
     size_t which = 0;
     LayerRef inCache;
     layer.emit([&](const Scope &scope) {
@@ -135,7 +136,7 @@ public:
 private:
   const DecoderSpec &spec;
   size_t caches;
-  bool hasMatrices, hasInputs;
+  bool hasMatrices, hasInputs, hasSeenEnd;
   StatefulLayers lists;
 };
 
@@ -156,7 +157,7 @@ Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const Deco
   Value positions = walkPositions(walk, spec, tokens), x = walkWords(walk, spec, inputs.tokens);
   walk.emit([&](const Scope &top) { x = map ? map(top, x) : x; });
   x = walkEmbedding(walk, spec, x, positions, tokens);
-  OwnInputs own = spec.ownInputs ? walkOwnInputs(walk, spec, inputs.tokens, x) : OwnInputs();
+  OwnInputs own = spec.ownInputs ? walkOwnInputs(walk, spec, {inputs.tokens, inputs.embeddingOf}, x) : OwnInputs();
   const BlockWalk block(spec, inputs);
   WalkedLayers layers{.loop = {.stack = {.layers = spec.layers, .first = spec.firstLayer},
                                .kinds = numberKinds(spec),
@@ -169,8 +170,8 @@ Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const Deco
   for (Value states : {inputs.matrices, inputs.lastInputs})
     if (states)
       layers.state.push_back(states);
-  for (Value shared :
-       {rows.past, rows.table, inputs.windowTable, own.columns, own.rows, inputs.stateSlot, inputs.stateTarget})
+  for (Value shared : {rows.past, rows.table, inputs.windowTable, inputs.seenEnd, own.columns, own.rows,
+                       inputs.stateSlot, inputs.stateTarget})
     if (shared)
       layers.shared.push_back(shared);
   layers.further = walk.emit([&](const Scope &top) {
@@ -197,7 +198,9 @@ Status importing::buildDecoderStep(DecoderModule &decoder, const DecoderSpec &sp
                              .stateTarget = decoder.argument(EntryRole::StateTarget),
                              .adapters = decoder.adapters(),
                              .textLength = decoder.argument(EntryRole::TextLength),
-                             .rotaryPositions = decoder.argument(EntryRole::RotaryPositions)};
+                             .rotaryPositions = decoder.argument(EntryRole::RotaryPositions),
+                             .embeddingOf = decoder.argument(EntryRole::EmbeddingOf),
+                             .seenEnd = decoder.argument(EntryRole::SeenEnd)};
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkDecoder(Walk(decoder.scope()), spec, inputs, map));
   ValueRange kept = ValueRange(last).drop_front();
   decoder.endStep(kept.take_front(inputs.caches.size()), last[0], kept.drop_front(inputs.caches.size()));

@@ -13,7 +13,8 @@ struct DecoderSource {
   huggingface::ModelDescription &model;
   huggingface::ConfigReader &config;
   const ImportOptions &options;
-  bool isPart = false; ///< of a model whose class is not the family's; `config` is a nested object then
+  bool isPart = false;      ///< of a model whose class is not the family's; `config` is a nested object then
+  bool readsImages = false; ///< of such a model, which is compiled with its images
 
   /// Positions of the longest sequence of the program, of a model with `positions`.
   int64_t longest(int64_t positions) const { return options.maxSequenceLength ? options.maxSequenceLength : positions; }
@@ -54,6 +55,8 @@ struct DecoderInputs {
   std::optional<AdapterRows> adapters = {};
   mlir::Value textLength = {};                ///< where rotary embedding depends on it
   mlir::Value rotaryPositions = {};           ///< where it has several axes
+  mlir::Value embeddingOf = {};               ///< where tokens may stand for vectors of images
+  mlir::Value seenEnd = {};                   ///< where tokens of an image see one another
   mlir::Value matrices = {}, lastInputs = {}; ///< `state` and `conv_state`, of layers that have them
   mlir::Value stateSlot = {}, stateTarget = {};
 };

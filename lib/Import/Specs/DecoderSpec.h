@@ -25,6 +25,7 @@ struct DecoderSpec : TextSpec {
   std::optional<int64_t> padding; ///< classes of a text are those of its last token of another id; empty: of any id
   bool isBidirectional = false;   ///< tokens see those behind them
   bool isWindowAround = false;    ///< a window's tokens are those on each side
+  bool seesWholeImages = false;   ///< tokens of an image see those behind them in it, in layers with a window
   bool isBase = false;            ///< a class without a head, "LlamaModel"
 };
 

@@ -17,7 +17,7 @@ void importing::setTextPart(const DecoderSource &part, DecoderSpec &spec) {
   spec.head.prefix = part.model.choosePrefix({"language_model.", ""}, "lm_head.weight");
 }
 
-DecoderSpec importing::readTextOfWhole(const DecoderSource &source, std::span<const TextFamily> families) {
+DecoderSpec importing::readTextPart(const DecoderSource &source, std::span<const TextFamily> families, bool isAlone) {
   huggingface::ConfigReader &config = source.config;
   std::optional<huggingface::ConfigReader> text = config.open("text_config");
   std::vector<std::string_view> names;
@@ -33,7 +33,7 @@ DecoderSpec importing::readTextOfWhole(const DecoderSource &source, std::span<co
   const std::string name = text->getEnum("model_type", names, names.front());
   const DecoderFamily &family =
       llvm::find_if(families, [&](const TextFamily &some) { return some.modelType == name; })->family;
-  const DecoderSource part = {source.model, *text, source.options, /*isPart=*/true};
+  const DecoderSource part = {source.model, *text, source.options, /*isPart=*/true, /*readsImages=*/!isAlone};
   DecoderSpec spec = family.read(part);
   setTextPart(part, spec);
   spec.head.isTied = config.getBool("tie_word_embeddings", spec.head.isTied);
@@ -43,11 +43,7 @@ DecoderSpec importing::readTextOfWhole(const DecoderSource &source, std::span<co
                           "pad_token_id", "torch_dtype", "use_cache"})
     harmless.push_back(key);
   config.close(std::move(*text), harmless);
-  return spec;
-}
-
-DecoderSpec importing::readTextPart(const DecoderSource &source, std::span<const TextFamily> families) {
-  DecoderSpec spec = readTextOfWhole(source, families);
-  source.model.warn(shownPath(source.config.file()) + ": the text part is compiled, which takes no images");
+  if (isAlone)
+    source.model.warn(shownPath(config.file()) + ": the text part is compiled, which takes no images");
   return spec;
 }

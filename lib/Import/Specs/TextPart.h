@@ -15,11 +15,8 @@ struct TextFamily {
   const DecoderFamily &family;
 };
 
-/// Reads the text part of a model; the first family where its config does not say.
-DecoderSpec readTextOfWhole(const DecoderSource &source, std::span<const TextFamily> families);
-
-/// The same of a model that is compiled without its other parts; warns that they are left out.
-DecoderSpec readTextPart(const DecoderSource &source, std::span<const TextFamily> families);
+/// Reads the text part of a model with other parts. Where it is compiled without them, warns that they are left out.
+DecoderSpec readTextPart(const DecoderSource &source, std::span<const TextFamily> families, bool isAlone = true);
 
 /// Reads the end of the text part of a model with images, and gives it the names of its tensors.
 void setTextPart(const DecoderSource &part, DecoderSpec &spec);

@@ -4,6 +4,7 @@
 #include "lib/Import/Parts/Convolution.h"
 #include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/DecoderBuilder.h"
+#include "lib/Import/Specs/PooledGrid.h"
 #include "lib/Import/Specs/VisionTokens.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -39,11 +40,15 @@ Value mergePatches(const Walk &walk, const VisionLanguageSpec &spec, Value x, Im
 Expected<Value> walkVectors(const Walk &walk, const VisionLanguageSpec &spec, Images &images) {
   const VisionSpec &image = spec.image;
   RAPT_ASSIGN_OR_RETURN(Value x, walkVisionTokens(walk.inside(image.prefix, image.stack + "."), image, images));
+  if (image.pooled)
+    x = walkSquareMeans(walk.inside(image.prefix, image.stack + "."), image, x, images);
   const ProjectorSpec &p = spec.projector;
   const Walk projector = walk.inside(p.prefix, projectorSymbols.str());
-  x = mergePatches(projector, spec, projector.norm(x, p.norm, image.norm, image.width), images);
+  x = mergePatches(projector, spec, projector.norm(x, p.before, p.norm, image.width), images);
   const int64_t inner = p.inner ? p.inner : spec.text.width;
   x = projector.matmul(x, {.part = p.first, .out = inner, .in = p.side * p.side * image.width, .hasBias = p.hasBias});
+  if (p.second.empty())
+    return x;
   x = projector.activate(x, p.first, p.activation);
   return projector.matmul(x, {.part = p.second, .out = spec.text.width, .in = inner, .hasBias = p.hasBias});
 }
@@ -127,11 +132,14 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
   ModelFacts facts = decoderFacts(text, model, positions, endTokens);
   facts.task = "image-text-to-text";
   facts.imageToken = spec.imageId;
+  facts.imageBegin = spec.beginId;
+  facts.imageEnd = spec.endId;
   const bool hasAxes = !text.attention.rotary.empty() && !text.attention.rotary[0].axes.empty();
   if (hasAxes)
     facts.imageCell = spec.cell();
   const DecoderExtras extra{.longestShortText = longestShortText(text),
                             .readsImages = true,
+                            .seesWholeImages = text.seesWholeImages,
                             .rotaryAxes = hasAxes ? 3 : 0,
                             .dims = {{"images", 1, options.maxBatch},
                                      {"height", spec.cell(), most.height},

@@ -11,10 +11,12 @@
 
 namespace rapt::importing {
 
-/// linear_2(activation(linear_1(x))), parts behind the prefix.
+/// linear_2(activation(linear_1(x))), parts behind the prefix; linear_1 alone where there is no second one. Ahead of it
+/// may be a norm.
 struct ProjectorSpec {
   std::string prefix = "multi_modal_projector.", first = "linear_1", second = "linear_2";
-  std::string norm;  ///< of each token ahead of it; empty: none
+  std::string before; ///< the norm's part; empty: none
+  NormSpec norm = {};
   int64_t side = 1;  ///< of squares of patches that x has side by side, row by row
   int64_t inner = 0; ///< columns of linear_1; 0: those of the decoder
   attn::ActivationKind activation = attn::ActivationKind::gelu;
@@ -28,13 +30,14 @@ struct VisionLanguageSpec {
   DecoderSpec text;
   VisionSpec image; ///< whose layers are those that the decoder's vectors need
   ProjectorSpec projector;
-  int64_t imageId = 0; ///< of the token that stands for a vector of an image
-  int64_t skipped = 1; ///< learned tokens of an image that the decoder does not read
+  int64_t imageId = 0;                   ///< of the token that stands for a vector of an image
+  std::optional<int64_t> beginId, endId; ///< of tokens ahead of an image's vectors and behind them
+  int64_t skipped = 1;                   ///< learned tokens of an image that the decoder does not read
   std::vector<std::string_view> harmlessKeys;
   std::vector<std::string> ignoredTensors;
 
   /// Pixels on a side of the square that a vector stands for.
-  int64_t cell() const { return image.patch * projector.side; }
+  int64_t cell() const { return image.tokenSide() * projector.side; }
 };
 
 /// The module of stage `imported`, with the entries `step` and `encode_image`; errors are those of the config, which

@@ -37,6 +37,20 @@ struct GridBiasSpec {
   bool isOfLayer = true;
 };
 
+/// Squares of `side` x `side` patches, which become one vector each (Gemma 4). A patch has positions of its own in two
+/// tables, one of columns and one of rows, and rotates by both numbers where there are layers.
+struct PooledGridSpec {
+  int64_t side = 3;          ///< of a square, in patches
+  int64_t positions = 0;     ///< columns, and rows, that the tables have
+  std::string table;         ///< a tensor [2, positions, width]: those of columns, then those of rows
+  bool isByPosition = false; ///< that tensor is [positions, 2, width]
+  bool isCentered = true;    ///< pixels are made to be from -1 to 1
+  /// Norms of a patch's pixels, of what the kernel makes of them, and of that with its positions; empty: none.
+  std::string pixelNorm, patchNorm, positionNorm;
+  double scale = 1;          ///< times the mean of a square
+  std::string shift, spread; ///< tensors [width]: (x - shift) * spread of what that gives; empty: none
+};
+
 /// What all encoders of images have.
 struct ImageSpec {
   huggingface::HeightWidth image = {}; ///< pixels of the images that the model was made for
@@ -58,6 +72,7 @@ struct VisionSpec : StackSpec, ImageSpec {
   std::string positions = "embeddings.position_embeddings"; ///< a tensor [1, tokens, width]; empty: none
   bool arePositionsBilinear = false;    ///< where they are resized (resizeBilinearly), and there are no learned tokens
   std::optional<GridBiasSpec> gridBias; ///< of one learned token and patches, which are of one number then
+  std::optional<PooledGridSpec> pooled; ///< in place of learned tokens and positions; pixels are from 0 to 1
   bool arePlain = false; ///< learned tensors are [width], and positions the weight [tokens, width] of a part
   bool hasKernelBias = true;
   std::string embeddingNorm;           ///< of all tokens ahead of the layers; empty: none
@@ -72,6 +87,8 @@ struct VisionSpec : StackSpec, ImageSpec {
   /// Rows and columns of patches of the images that the positions were learned for.
   int64_t rows() const { return image.height / patch; }
   int64_t columns() const { return image.width / patch; }
+  /// The side of what becomes a token behind the layers, in pixels.
+  int64_t tokenSide() const { return patch * (pooled ? pooled->side : 1); }
   int64_t learnedTokens() const { return int64_t(learned.size()) + registers; }
 };
 

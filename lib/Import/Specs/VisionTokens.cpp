@@ -4,6 +4,7 @@
 #include "lib/Import/Parts/LayerBuilder.h"
 #include "lib/Import/Parts/PatchGrid.h"
 #include "lib/Import/Parts/Walk.h"
+#include "lib/Import/Specs/PooledGrid.h"
 #include "lib/Support/Json.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -111,7 +112,9 @@ static Value walkEmbeddings(const Walk &walk, const VisionSpec &spec, Images &im
 }
 
 Expected<Value> importing::walkVisionTokens(const Walk &walk, const VisionSpec &spec, Images &images) {
-  Value x = walkEmbeddings(walk, spec, images);
+  Value x = spec.pooled ? walkSquares(walk, spec, images) : walkEmbeddings(walk, spec, images);
+  if (spec.layers == 0)
+    return x;
   const Stack stack{spec.layers, spec.stack};
   if (const std::optional<GridBiasSpec> &bias = spec.gridBias)
     walk.declare([&](const ParameterScope &weights) {
@@ -126,8 +129,10 @@ Expected<Value> importing::walkVisionTokens(const Walk &walk, const VisionSpec &
     if (spec.attention.rotary.empty())
       return;
     const RotaryFrequencies &rotary = spec.attention.rotary[0];
-    layers.further = llvm::to_vector(rotary.axes.empty() ? buildGridRotation(top, rotary, images, spec.learnedTokens())
-                                                         : buildPatchRotation(top, rotary, images));
+    llvm::append_range(layers.further, spec.pooled ? buildSquareRotation(top, spec, rotary, images)
+                                       : rotary.axes.empty()
+                                           ? buildGridRotation(top, rotary, images, spec.learnedTokens())
+                                           : buildPatchRotation(top, rotary, images));
   });
   auto body = [&](const Walk &layer, ValueRange state, ValueRange shared) -> SmallVector<Value> {
     auto attend = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
@@ -260,6 +265,10 @@ static void noteImageSize(MLIRContext &context, const std::string &path, const V
 
 Expected<HeightWidth> importing::largestImage(MLIRContext &context, const huggingface::ModelDescription &model,
                                               const VisionSpec &spec, const ImportOptions &options) {
+  if (spec.pooled) {
+    RAPT_ASSIGN_OR_RETURN(int64_t longest, mostSquarePixels(model, spec, options));
+    return HeightWidth{longest, longest};
+  }
   RAPT_ASSIGN_OR_RETURN(int64_t most, mostPixels(model, spec, options));
   if (spec.gridBias) {
     RAPT_RETURN_IF_ERROR(requireImageSize(model, spec.image, "biases of scores are"));

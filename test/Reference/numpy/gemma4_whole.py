@@ -1,39 +1,40 @@
 #!/usr/bin/env python3
 """Writes a random directory of gemma4, or of gemma4_unified, as published ones are: the text part of decoders/gemma4.py, weights of keys that nothing reads,
-and tensors of towers.
+the images' part of gemma4_images.py, and tensors of sound.
 
-    gemma4_whole.py DIR [--unified]
+    gemma4_whole.py DIR [--unified | --whole-images]
 """
 
 import argparse
 
 import numpy
 
+import gemma4_images
 import tensorfiles
 from decoders import common, gemma4
 
 NO_INPUTS = ("hidden_size_per_layer_input", "vocab_size_per_layer_input")
-TOWERS = ("vision_tower.patch_embedder.input_proj.weight", "audio_tower.layers.0.norm.weight", "embed_vision.embedding_projection.weight",
-          "embed_audio.embedding_projection.weight", "vision_tower.encoder.layers.0.mlp.up_proj.input_max")
-UNIFIED = ("vision_embedder.patch_dense.weight", "embed_vision.embedding_projection.weight", "embed_audio.embedding_projection.weight")
+SOUND = ("audio_tower.layers.0.norm.weight", "embed_audio.embedding_projection.weight")
 
 
-def whole(is_unified=False):
-    """The configuration, that of the text part, and the tensors."""
+def whole(is_unified=False, vision=None, **changes):
+    """The configuration, that of the text part, and the tensors. `changes` are of the text's."""
     family = gemma4.FAMILIES["gemma4_text"]
-    text = {key: value for key, value in family["SMALL"].items() if not (is_unified and key in NO_INPUTS)}
+    text = {key: value for key, value in {**family["SMALL"], **changes}.items() if not (is_unified and key in NO_INPUTS)}
     shapes = family["shapes"]({**text, "hidden_size_per_layer_input": 0} if is_unified else text)
     for layer in range(gemma4.own_layers(text), text["num_hidden_layers"]):
         groups, size = gemma4.head_sizes(text, layer)
         at = f"model.layers.{layer}.self_attn."
         shapes |= {at + "k_proj.weight": (groups * size, text["hidden_size"]), at + "v_proj.weight": (groups * size, text["hidden_size"]), at + "k_norm.weight": (size,)}
     kind = "gemma4_unified" if is_unified else "gemma4"
+    vision = vision or (gemma4_images.PLAIN if is_unified else gemma4_images.CLIPPED)
     text |= {"model_type": kind + "_text", "eos_token_id": 96, "torch_dtype": "float32"}
     config = {"model_type": kind, "architectures": [("Gemma4Unified" if is_unified else "Gemma4") + "ForConditionalGeneration"], "text_config": text,
-              "vision_config": {"model_type": kind + "_vision"}, "audio_config": None, "image_token_id": 90, "audio_token_id": 91, "boi_token_id": 92,
+              "vision_config": vision, "audio_config": None, "image_token_id": 90, "audio_token_id": 91, "boi_token_id": 92, "eoi_token_id": 94,
               "eoa_token_index": 93, "eos_token_id": [95, 96], "torch_dtype": "float32"}
     tensors = {name.replace("model.", "model.language_model.", 1): values for name, values in common.draw(shapes, 1).items()}
-    tensors |= {"model." + name: numpy.ones((2, 2), numpy.float32) for name in (UNIFIED if is_unified else TOWERS)}
+    tensors |= {"model." + name: numpy.ones((2, 2), numpy.float32) for name in SOUND}
+    tensors |= gemma4_images.draw(vision, text["hidden_size"], 2)
     return config, text, tensors
 
 
@@ -41,8 +42,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("directory")
     parser.add_argument("--unified", action="store_true")
+    parser.add_argument("--whole-images", action="store_true", help="tokens of an image see one another")
     options = parser.parse_args()
-    config, _, tensors = whole(options.unified)
+    config, _, tensors = whole(options.unified, **({"use_bidirectional_attention": "vision"} if options.whole_images else {}))
     tensorfiles.writeModel(options.directory, config, tensors, "F32")
 
 

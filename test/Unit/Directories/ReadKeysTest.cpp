@@ -81,6 +81,8 @@ TEST(DirectoryKeys, OfProcessorsAreRead) {
     if (key.file == "preprocessor_config.json" && key.use != Use::Harmless && key.name != "feature_extractor_type")
       (isOfSound(key) ? ofSound : ofImages).insert(key.name);
   std::set<std::string_view> ofOthers = ofSound;
+  const std::set<std::string_view> ofSquares = {"max_soft_tokens", "patch_size", "pooling_kernel_size"};
+  ofOthers.insert(ofSquares.begin(), ofSquares.end());
   ofOthers.insert({"crop_pct", "feature_extractor_type", "return_attention_mask", "mel_filters"});
   holdRows(
       "preprocessor_config.json",
@@ -89,6 +91,11 @@ TEST(DirectoryKeys, OfProcessorsAreRead) {
                                                member("crop_pct") + "}"))
                 .find("crop_pct"),
             std::string::npos);
+  for (std::string_view key : ofSquares)
+    EXPECT_NE(
+        messageOf(image::readPreprocessing(R"({"image_processor_type": "Gemma4ImageProcessor", )" + member(key) + "}"))
+            .find(key),
+        std::string::npos);
   ofImages.insert({"return_attention_mask", "mel_filters"}); // of the right kind
   holdRows(
       "preprocessor_config.json",

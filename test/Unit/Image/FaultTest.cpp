@@ -115,8 +115,8 @@ TEST(PreprocessingFaults, Named) {
   EXPECT_EQ(problem(R"({"image_processor_type": "SamImageProcessor"})"),
             file + "image_processor_type is SamImageProcessor, which is not supported; supported are "
                    "BeitImageProcessor, BitImageProcessor, CLIPImageProcessor, ConvNextImageProcessor, "
-                   "DINOv3ViTImageProcessor, DeiTImageProcessor, Qwen2VLImageProcessor, SiglipImageProcessor, "
-                   "ViTImageProcessor");
+                   "DINOv3ViTImageProcessor, DeiTImageProcessor, Gemma4ImageProcessor, Gemma4UnifiedImageProcessor, "
+                   "Qwen2VLImageProcessor, SiglipImageProcessor, ViTImageProcessor");
   EXPECT_EQ(problem(R"({"resample": 6})"), file + "resample is 6, but must be one of Pillow's filters 0-5");
   EXPECT_EQ(problem(R"({"do_resize": 1})"), file + "do_resize: is neither true nor false");
   EXPECT_EQ(problem(R"({"image_std": [1, 0, 1]})"),
@@ -137,6 +137,14 @@ TEST(PreprocessingFaults, Named) {
             file + "crop_pct is 0, but must be a number from 0.001 to 1000");
   EXPECT_EQ(problem((convNext + R"("size": 100, "crop_pct": 0.002})").c_str()),
             file + "size / crop_pct is not from 1 to 16384");
+  const std::string gemma4 = R"({"image_processor_type": "Gemma4ImageProcessor", )";
+  EXPECT_EQ(problem((gemma4 + R"("max_soft_tokens": 256})").c_str()),
+            file + "max_soft_tokens is 256, but must be one of 70, 140, 280, 560 and 1120");
+  EXPECT_EQ(problem((gemma4 + R"("patch_size": 0})").c_str()), file + "patch_size is 0, but must be from 1 to 256");
+  EXPECT_EQ(problem((gemma4 + R"("pooling_kernel_size": 17})").c_str()),
+            file + "pooling_kernel_size is 17, but must be from 1 to 16");
+  EXPECT_EQ(problem(R"({"max_soft_tokens": 70})"),
+            file + "max_soft_tokens is 70, which could change the numbers and is not supported");
   EXPECT_EQ(problem((convNext + R"("do_center_crop": true})").c_str()),
             file + "do_center_crop is true, which could change the numbers and is not supported");
   EXPECT_EQ(problem(R"({"image_processor_type": "DINOv3ViTImageProcessorFast", "resample": 1})"),

@@ -154,6 +154,33 @@ TEST(Preprocessing, ConvNextCropsSmallSizes) {
   EXPECT_EQ(fast->filter, Filter::Bilinear);
 }
 
+TEST(Preprocessing, SquaresKeepProportions) {
+  // Published files; some have a size, which nothing reads.
+  Expected<Preprocessing> how = readPreprocessing(
+      R"({"image_processor_type": "Gemma4ImageProcessor", "do_normalize": false, "image_seq_length": 280,
+          "max_soft_tokens": 280, "patch_size": 16, "pooling_kernel_size": 3, "resample": 3,
+          "size": {"height": 224, "width": 224}})");
+  ASSERT_TRUE(bool(how)) << how.error().message;
+  EXPECT_TRUE(how->resizes && how->rescales && !how->normalizes && !how->crops && how->filter == Filter::Bicubic);
+  ASSERT_TRUE(how->squares);
+  Preprocessing::Squares squares = *how->squares;
+  using Size = std::pair<int64_t, int64_t>;
+  EXPECT_EQ(sizeInSquares(640, 480, squares), Size(912, 672));
+  EXPECT_EQ(sizeInSquares(480, 640, squares), Size(672, 912));
+  EXPECT_EQ(sizeInSquares(1, 1, squares), Size(768, 768));
+  EXPECT_EQ(sizeInSquares(1000, 1, squares), Size(13440, 48)); // 280 squares, and not 1000
+  EXPECT_EQ(sizeInSquares(1, 90, squares), Size(48, 7584));
+  EXPECT_EQ(sizeInSquares(960, 672, squares), Size(960, 672));
+  for (int64_t most : {70, 140, 280, 560, 1120})
+    for (int64_t width = 1; width < 3000; width += 97)
+      for (int64_t height = 1; height < 3000; height += 89) {
+        squares.most = most;
+        auto [columns, rows] = sizeInSquares(width, height, squares);
+        EXPECT_TRUE(columns % 48 == 0 && rows % 48 == 0 && columns > 0 && rows > 0);
+        EXPECT_LE(columns / 48 * (rows / 48), most) << width << " x " << height;
+      }
+}
+
 TEST(ResizeRescaled, KeepsFractions) {
   // Halves of a ramp: pixels 0, 10, 20, 30 under the triangle of width 2, cut at the borders.
   Image ramp{4, 1, {}};

@@ -110,9 +110,9 @@ typedef struct rapt_module_info {
   int64_t grid_height, grid_width;                    /**< The grid of an image's positions, row by row. */
   const char *const *adapters; /**< Names of the adapters that a sequence, or an encoder's row or image, can choose. */
   size_t adapter_count;
-  int64_t state_bytes; /**< Bytes of the states of a sequence: of recurrent cells, linear attention and short
-                          convolutions, whatever its length. While a step runs it has them twice. 0: there are none. */
-  int64_t image_cell;  /**< Pixels on a side of what a vector of an image stands for; 0: chunks need no image_grids. */
+  int64_t state_bytes;            /**< Of a sequence's states, whatever its length; twice while a step runs. 0: none. */
+  int64_t image_begin, image_end; /**< Ids ahead of an image's vectors in a text, and behind them; -1: none. */
+  int64_t image_cell; /**< Pixels on a side of what a vector of an image stands for; 0: chunks need no image_grids. */
 } rapt_module_info;
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
 RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);
