@@ -74,7 +74,8 @@ struct Options {
   bool noWeights = false, embedWeights = false, dryRun = false, checkTensors = false, strict = false, verbose = false,
        showCommands = false;
   bool quantizeZeroPoint = false;
-  bool saveTemps = false, batch = false, batchInProcess = false, version = false, listFamilies = false, help = false, helpHidden = false;
+  bool saveTemps = false, batch = false, batchInProcess = false, version = false, listFamilies = false, help = false,
+       helpHidden = false;
 };
 
 /// Parses the arguments after the program's name: `--name=value`, `--name value` and clang's short forms (-o F, -S, -c,

@@ -71,10 +71,8 @@ void readTokens(ConfigReader &config, VisionSpec &spec) {
 
 void readImages(huggingface::ModelDescription &model, const QwenVisionFamily &family, VisionLanguageSpec &spec) {
   std::optional<ConfigReader> config = model.config().open("vision_config");
-  if (!config) {
-    model.config().fail("vision_config is missing, must be an object with the keys of the encoder of images");
+  if (!config)
     return;
-  }
   // Of a published file, and as the classes name themselves.
   config->getEnum("model_type",
                   {"qwen3_vl", "qwen3_vl_vision", "qwen3_5", "qwen3_5_vision", "qwen3_5_moe", "qwen3_5_moe_vision"},
