@@ -4,6 +4,7 @@
 #include "lib/Support/Json.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/StringSaver.h"
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -96,7 +97,8 @@ public:
       return {2, "", tool + ": error: the line ends within a quote or after a backslash, or has a NUL byte\n"};
     const MemoryFile out(""), err("");
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    const bool isOpen = out.descriptor() >= 0 && err.descriptor() >= 0 && nothing >= 0;
+    const bool hasOwn = place == BatchPlace::Child || *std::min_element(files.begin(), files.end()) >= 0;
+    const bool isOpen = hasOwn && out.descriptor() >= 0 && err.descriptor() >= 0 && nothing >= 0;
     const std::optional<int> status = !isOpen                      ? std::nullopt
                                       : place == BatchPlace::Child ? runInChild(*words, nothing, out, err, run)
                                                                    : runHere(*words, nothing, out, err, files, run);

@@ -8,22 +8,23 @@ namespace rapt::image {
 
 constexpr int64_t mostProportion = 200; // of the longer side to the shorter one
 
+/// Fails where an image that is not resized is no whole number of squares.
+static Status requireSquares(const Image &image, int64_t side) {
+  if (image.width % side == 0 && image.height % side == 0)
+    return {};
+  return Error{"an image of " + shownSize(image.width, image.height) +
+               " pixels is not resized (do_resize), but its sides must be multiples of " + std::to_string(side)};
+}
+
 /// The multiples nearest to the sides, or where these are too many or too few pixels, the largest or the smallest ones
 /// of about the image's proportions.
 static Expected<std::pair<int64_t, int64_t>> sizeInMultiples(const Image &image, const Preprocessing &how) {
   const Preprocessing::Multiples &multiples = *how.multiples;
   const int64_t side = multiples.side(), longer = std::max(image.width, image.height),
                 shorter = std::min(image.width, image.height);
-  const std::string shown = std::to_string(image.width) + " x " + std::to_string(image.height) + " pixels";
-  if (!how.resizes) {
-    if (image.width % side == 0 && image.height % side == 0)
-      return std::pair(image.width, image.height);
-    return Error{"an image of " + shown + " is not resized (do_resize), but its sides must be multiples of " +
-                 std::to_string(side)};
-  }
   if (double(longer) / double(shorter) > double(mostProportion))
-    return Error{"an image of " + shown + " is more than " + std::to_string(mostProportion) +
-                 " times as long as wide, which the model's processor refuses"};
+    return Error{"an image of " + shownSize(image.width, image.height) + " pixels is more than " +
+                 std::to_string(mostProportion) + " times as long as wide, which the model's processor refuses"};
   auto nearest = [&](int64_t length) { return int64_t(std::nearbyint(double(length) / double(side))) * side; };
   int64_t width = nearest(image.width), height = nearest(image.height);
   const double pixels = double(image.width * image.height);
@@ -115,16 +116,14 @@ Expected<PixelValues> preprocess(std::string_view file, const Preprocessing &how
   RAPT_ASSIGN_OR_RETURN(Image image, decode(file));
   if (how.rescalesFirst)
     return preprocessRescaled(image, how);
-  if (how.multiples) {
+  if (!how.resizes && (how.multiples || how.squares)) {
+    RAPT_RETURN_IF_ERROR(requireSquares(image, how.multiples ? how.multiples->side() : how.squares->side()));
+  } else if (how.multiples) {
     RAPT_ASSIGN_OR_RETURN(auto sides, sizeInMultiples(image, how));
     RAPT_ASSIGN_OR_RETURN(image, resize(image, sides.first, sides.second, how.filter));
   } else if (how.resizes) {
     auto [width, height] = sizeAfter(image, how);
     RAPT_ASSIGN_OR_RETURN(image, resize(image, width, height, how.filter));
-  } else if (how.squares && (image.width % how.squares->side() != 0 || image.height % how.squares->side() != 0)) {
-    return Error{"an image of " + shownSize(image.width, image.height) +
-                 " pixels is not resized (do_resize), but its " + "sides must be multiples of " +
-                 std::to_string(how.squares->side())};
   }
   if (how.crops)
     image.pixels = cropCenter(image.pixels, image.width, image.height, how.crop);

@@ -209,7 +209,7 @@ Status readShare(std::optional<double> &share, const json::Value &value, Where w
   return Error{where + " is " + json::printable(json::write(value), 60) + ", but must be a number from 0.001 to 1000"};
 }
 
-constexpr int64_t mostPixels = int64_t(1) << 28;
+constexpr int64_t mostBudget = int64_t(1) << 28; // of pixels that a file may allow an image
 
 Status readNumber(int64_t &number, const json::Value &value, Where where, int64_t most) {
   number = value.asInteger().value_or(0);
@@ -225,8 +225,8 @@ Status readPixels(Preprocessing &how, const json::Value &value, Where where) {
   if (!least || !most || value.asObject()->size() != 2)
     return Error{where + " is " + json::printable(json::write(value), 80) +
                  ", but must have shortest_edge and longest_edge, which are numbers of pixels"};
-  RAPT_RETURN_IF_ERROR(readNumber(how.multiples->least, *least, where + ".shortest_edge", mostPixels));
-  return readNumber(how.multiples->most, *most, where + ".longest_edge", mostPixels);
+  RAPT_RETURN_IF_ERROR(readNumber(how.multiples->least, *least, where + ".shortest_edge", mostBudget));
+  return readNumber(how.multiples->most, *most, where + ".longest_edge", mostBudget);
 }
 
 /// Those of a class whose images have sides of whole squares of patches.
@@ -241,7 +241,7 @@ void addSettersOfMultiples(Processor &processor, std::map<std::string_view, Sett
   setters["merge_size"] = extent(&Preprocessing::Multiples::merge, 16);
   auto pixels = [](std::optional<int64_t> &number) -> Setter {
     return [&number](Preprocessing &, const json::Value &value, Where where) {
-      return readNumber(number.emplace(), value, where, mostPixels);
+      return readNumber(number.emplace(), value, where, mostBudget);
     };
   };
   setters["min_pixels"] = pixels(processor.leastPixels);
@@ -256,12 +256,14 @@ void addSettersOfMultiples(Processor &processor, std::map<std::string_view, Sett
 Status resolveMultiples(Preprocessing &how, const Processor &processor) {
   how.multiples->least = processor.leastPixels.value_or(how.multiples->least);
   how.multiples->most = processor.mostPixels.value_or(how.multiples->most);
+  if (how.multiples->least > how.multiples->most)
+    return Error{fileName + ": the least pixels of an image, " + std::to_string(how.multiples->least) +
+                 ", are more than the most, " + std::to_string(how.multiples->most)};
   const int64_t square = how.multiples->side() * how.multiples->side();
-  if (how.multiples->least <= how.multiples->most && square <= how.multiples->most)
+  if (square <= how.multiples->most)
     return {};
-  return Error{fileName + ": images have " + std::to_string(how.multiples->least) + " to " +
-               std::to_string(how.multiples->most) + " pixels, but at least the " + std::to_string(square) +
-               " of a square of patches"};
+  return Error{fileName + ": an image has at most " + std::to_string(how.multiples->most) + " pixels, fewer than the " +
+               std::to_string(square) + " of a square of patches"};
 }
 
 constexpr int64_t vectorCounts[] = {70, 140, 280, 560, 1120}; // that the class takes

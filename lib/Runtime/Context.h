@@ -80,8 +80,7 @@ struct Sequence {
   int32_t *tokens;       ///< [Entry::shortText] behind the tables, as many as the sequence has
   bool isLong;           ///< its keys are those of a long text
   bool isStale;          ///< its keys are gone: the next step computes them first
-  bool endsInImage;      ///< its last step ended with a token of an image, which sees the image's others
-  SequenceImages images; ///< behind the tables, where rotary embedding has positions of rows and columns
+  SequenceImages images; ///< behind the tables, where the context keeps them
   // While a step runs:
   uint64_t step;                ///< number of the last step that names this sequence
   int32_t stateRead, stateNext; ///< slots that the next part reads and writes
@@ -229,6 +228,11 @@ struct rapt_context {
   }
   void dropSource(rapt::runtime::Sequence &sequence);
   bool hasStates() const { return limits.stateBytes() > 0; }
+  /// Whether sequences keep their images: for positions of rows and columns, or because tokens of an image see one
+  /// another.
+  bool keepsImages() const {
+    return entry.has(rapt::EntryRole::RotaryPositions) || entry.has(rapt::EntryRole::SeenEnd);
+  }
   /// One owner of a slot more, or less; of zeros, or where there is none, nothing. Gives the slot.
   int32_t shareState(int32_t slot);
   void dropState(int32_t slot);

@@ -32,6 +32,13 @@ rapt_status readGrids(const StructArray<rapt_chunk> &chunks, size_t i, int64_t m
 
 } // namespace
 
+rapt_status checkRoom(const SequenceImages &images, size_t i, const Report &report) {
+  return images.next < mostImages
+             ? RAPT_OK
+             : report.fail(RAPT_TOO_LONG, "chunk %zu: its sequence would have more than %lld images", i,
+                           ll(mostImages));
+}
+
 void addImage(SequenceImages &images, int64_t begin, int64_t rows, int64_t columns) {
   int64_t position = begin;
   if (images.next) {
@@ -68,12 +75,13 @@ rapt_status placeImages(const rapt_context &c, Sequence &s, const StructArray<ra
                          "chunk %zu: token %lld begins an image, but image_grids has those of %zu images: give rows "
                          "and columns of each",
                          i, ll(t), grids.count);
-    if (s.images.next == mostImages)
-      return report.fail(RAPT_TOO_LONG, "chunk %zu: its sequence would have more than %lld images", i, ll(mostImages));
+    if (rapt_status status = checkRoom(s.images, i, report))
+      return status;
     addImage(s.images, token, grids.extents[2 * begun], grids.extents[2 * begun + 1]);
     ++begun;
     end = s.images.list[s.images.next - 1].end();
   }
+  // A chunk of text may be given the grids of its prompt.
   if (begun == grids.count || !hasImages)
     return RAPT_OK;
   return report.fail(RAPT_INVALID, "chunk %zu: image_grids has those of %zu images, but %zu begin in it", i,

@@ -29,9 +29,10 @@ struct ImageGrid {
   int64_t next() const { return position + std::max(rows, columns); }
 };
 
-/// The images of a sequence, in the order of their tokens.
+/// The images of a sequence, in the order of their tokens. Where tokens of an image see one another, each run of image
+/// tokens is one, of one row.
 struct SequenceImages {
-  ImageGrid *list; ///< [mostImages]; of models without such positions nothing
+  ImageGrid *list; ///< [mostImages]; of contexts that keep none nothing
   int64_t count;   ///< how many there are
   int64_t next;    ///< how many there are with those that begin in a running step
 };
@@ -41,6 +42,9 @@ inline constexpr size_t imageListBytes = mostImages * sizeof(ImageGrid);
 /// of their grids, that of an image which earlier tokens began first.
 rapt_status placeImages(const rapt_context &context, Sequence &sequence, const StructArray<rapt_chunk> &chunks,
                         size_t i, const Report &report);
+
+/// Fails where a sequence has no room for another image in chunk `i`.
+rapt_status checkRoom(const SequenceImages &images, size_t i, const Report &report);
 
 /// Appends an image that begins with token `begin`; its position follows from the others.
 void addImage(SequenceImages &images, int64_t begin, int64_t rows, int64_t columns);

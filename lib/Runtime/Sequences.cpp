@@ -99,7 +99,7 @@ int64_t rapt_context::sourceBlocksFor(int64_t length) const {
 size_t rapt_context::tableBytes() const {
   const int64_t integers = limits.table * mostCaches + (encode.code ? limits.sourceTable : 0) + entry.shortText +
                            limits.keptUntil(limits.positions);
-  return size_t(integers) * sizeof(int32_t) + (entry.has(Role::RotaryPositions) ? imageListBytes : 0);
+  return size_t(integers) * sizeof(int32_t) + (keepsImages() ? imageListBytes : 0);
 }
 
 /// The first free slot, after doubling their number when there is none. Null when there is no memory.
@@ -275,10 +275,14 @@ rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence sequence
           (long long)length, (long long)context->caches[k].window,
           (long long)(found->tables[k].first * context->limits.block),
           (long long)(found->tables[k].first * context->limits.block + context->caches[k].window - 1));
-  if (length < found->length) {
+  for (int64_t n = 0; context->entry.has(Role::SeenEnd) && n < found->images.count; ++n)
+    if (const ImageGrid &image = found->images.list[n]; image.begin < length && length < image.end())
+      return report.fail(RAPT_UNSUPPORTED,
+                         "cannot truncate to %lld tokens: they end within image tokens that have seen one another; "
+                         "truncate to %d or to %lld",
+                         (long long)length, image.begin, (long long)image.end());
+  if (length < found->length)
     context->returnToState(*found, length);
-    found->endsInImage = false;
-  }
   context->dropBlocks(*found, context->blocksFor(length));
   found->length = length;
   forgetImages(found->images, length);
@@ -306,7 +310,6 @@ rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, ra
   to.adapter = from.adapter;
   to.isLong = from.isLong;
   to.isStale = from.isStale;
-  to.endsInImage = from.endsInImage;
   memcpy(to.tokens, from.tokens, size_t(std::min(from.length, context->entry.shortText)) * sizeof(int32_t));
   std::copy_n(from.images.list, from.images.count, to.images.list);
   to.images.count = from.images.count;

@@ -70,10 +70,8 @@ size_t textBytes(const rapt_context &c, uint64_t length) {
 /// An image of a sequence as it is saved, behind the number of them: its first token, rows and columns.
 using SavedImage = std::array<int32_t, 3>;
 
-bool keepsImages(const rapt_context &c) { return c.entry.has(Role::RotaryPositions); }
-
 size_t imageBytes(const rapt_context &c, int64_t count) {
-  return keepsImages(c) ? sizeof(int32_t) + size_t(count) * sizeof(SavedImage) : 0;
+  return c.keepsImages() ? sizeof(int32_t) + size_t(count) * sizeof(SavedImage) : 0;
 }
 
 /// Where the images are.
@@ -84,7 +82,7 @@ size_t imagesAt(const rapt_context &c, const StateHeader &h) {
 /// How many images the state has; -1 where no sequence has as many. Its size is not checked yet.
 int64_t countSavedImages(const rapt_context &c, const StateHeader &h, const char *state, size_t bytes) {
   int32_t count = 0;
-  if (keepsImages(c) && bytes >= imagesAt(c, h) + sizeof count)
+  if (c.keepsImages() && bytes >= imagesAt(c, h) + sizeof count)
     memcpy(&count, state + imagesAt(c, h), sizeof count);
   return count < 0 || count > mostImages ? -1 : count;
 }
@@ -258,7 +256,7 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
     memcpy(to + sizeof isLong, s->tokens, textSize - sizeof isLong);
     to += textSize;
   }
-  if (keepsImages(*context))
+  if (context->keepsImages())
     to = saveImages(*s, to);
   for (int k = 0; k < context->cacheCount; ++k) {
     const BlockTable &table = s->tables[k];
@@ -318,8 +316,6 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
   Sequence &s = *context->find(*sequence);
   s.adapter = adapter;
   s.length = int64_t(header.length);
-  if (context->hasStates())
-    loadStates(*context, s, static_cast<const char *>(state) + bytes - l.stateBytes(), header.sourceLength != noSource);
   if (const size_t textSize = textBytes(*context, header.length)) {
     int32_t isLong;
     memcpy(&isLong, blocks, sizeof isLong);
@@ -327,7 +323,7 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
     memcpy(s.tokens, blocks + sizeof isLong, textSize - sizeof isLong);
     blocks += textSize;
   }
-  if (keepsImages(*context)) {
+  if (context->keepsImages()) {
     if (!loadImages(*context, s, blocks)) {
       context->endSequence(s);
       *sequence = 0;
@@ -336,6 +332,9 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
     }
     blocks += imageBytes(*context, s.images.count);
   }
+  // Nothing fails from here on: a GPU may still read the saved state when a copy of it returns.
+  if (context->hasStates())
+    loadStates(*context, s, static_cast<const char *>(state) + bytes - l.stateBytes(), header.sourceLength != noSource);
   for (int k = 0; k < context->cacheCount; ++k) {
     BlockTable &table = s.tables[k];
     table.first = int64_t(header.firstBlock[k]);

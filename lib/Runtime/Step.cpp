@@ -26,7 +26,7 @@ private:
   rapt_status checkChunk(size_t i);
   rapt_status checkEmbeddings(size_t i) const;
   rapt_status checkGrids(size_t i, Sequence &s) const;
-  rapt_status checkWholeImages(size_t i);
+  rapt_status checkWholeImages(size_t i, Sequence &s);
   /// Whether the sequence's last block of cache `k` is not full and shared, so that new tokens need a copy of it.
   bool copiesLast(const Sequence &s, int k) const {
     return s.tables[k].end && s.length % l.block &&
@@ -127,21 +127,29 @@ int64_t Step::endOfImage(const rapt_chunk &k, int64_t token) const {
 }
 
 /// Tokens of an image that see one another are in one part of a step.
-rapt_status Step::checkWholeImages(size_t i) {
+rapt_status Step::checkWholeImages(size_t i, Sequence &s) {
   const rapt_chunk &k = chunks[i];
   if (!entry.has(Role::SeenEnd))
     return RAPT_OK;
-  if (sequence(i).endsInImage && isImage(k, 0))
+  SequenceImages &images = s.images;
+  images.next = images.count;
+  if (isImage(k, 0) && images.count && images.list[images.count - 1].end() == s.length)
     return report.fail(RAPT_INVALID,
                        "chunk %zu begins with image tokens, and its sequence ends with some: tokens of an image see "
                        "one another, so one chunk needs all of them",
                        i);
-  for (int64_t begin = 0, end; begin < k.count; begin = end + 1)
-    if ((end = endOfImage(k, begin)) - begin > l.tokens)
+  for (int64_t begin = 0, end; begin < k.count; begin = end + 1) {
+    if ((end = endOfImage(k, begin)) == begin)
+      continue;
+    if (end - begin > l.tokens)
       return report.fail(RAPT_TOO_LONG,
                          "chunk %zu has %lld image tokens in a row, which see one another; the context computes %lld "
                          "tokens together: give it a larger max_step_tokens",
                          i, ll(end - begin), ll(l.tokens));
+    if (rapt_status status = checkRoom(images, i, report))
+      return status;
+    addImage(images, s.length + begin, 1, end - begin);
+  }
   return RAPT_OK;
 }
 
@@ -171,7 +179,7 @@ rapt_status Step::checkChunk(size_t i) {
   longest = std::max(longest, k.count);
   rapt_status status = checkIds(i, k.tokens, k.count, l.vocabulary);
   if (!status)
-    status = checkWholeImages(i);
+    status = checkWholeImages(i, *s);
   if (!status)
     status = checkEmbeddings(i);
   return status ? status : checkGrids(i, *s);
@@ -374,7 +382,6 @@ void Step::keep(size_t i) {
   remember(c, s, chunks[i]);
   s.length += chunks[i].count;
   s.images.count = s.images.next;
-  s.endsInImage = entry.has(Role::SeenEnd) && isImage(chunks[i], chunks[i].count - 1);
   for (int k = 0; k < c.cacheCount; ++k) {
     BlockTable &table = s.tables[k];
     if (table.replaced >= 0)
@@ -507,6 +514,7 @@ void Step::fillArguments(int64_t table, int64_t sourceTable) {
       want[next++] = int32_t(token - i);
   }
   rowBegin[rows] = int32_t(token);
+  fillSeenEnds();
 }
 
 /// Says how far the part's tokens see in layers with a window.
@@ -545,7 +553,6 @@ int64_t Step::fillEmbeddings() {
       memcpy(vectors + first * width, chunks.get(p.chunk, &rapt_chunk::embeddings) + p.embedding * width,
              size_t((next - first) * width) * sizeof(float));
   }
-  fillSeenEnds();
   if (next == 0)
     memset(vectors, 0, size_t(width) * sizeof(float));
   return std::max(next, 1);

@@ -1,6 +1,7 @@
 #include "lib/Generation/CommandLine/PromptImages.h"
 #include "lib/Generation/CommandLine/ImageReader.h"
 #include "lib/Generation/CommandLine/Rows.h"
+#include "lib/Support/EntryRoles.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
 #include <optional>
@@ -28,10 +29,15 @@ Outcome PromptImages::read(const Options &options, Model &model) {
       grids.insert(grids.end(), {int32_t(shape[1] / cell), int32_t(shape[2] / cell)});
     vectors.insert(vectors.end(), outputs[0].data.begin(), outputs[0].data.end());
   }
-  // An image may have to be in one part of a step.
-  constexpr size_t usual = 512; // tokens of a part
-  if (const size_t most = *std::max_element(counts.begin(), counts.end()); most > usual)
-    model.stepTokens = int64_t(most);
+  const Expected<std::vector<std::string>> tensors = tensorsOf(model, "step");
+  if (!tensors)
+    return {RAPT_BAD_FILE, tensors.error().message};
+  if (std::find(tensors->begin(), tensors->end(), nameOf(EntryRole::SeenEnd)) != tensors->end()) {
+    // Tokens of an image see one another, and are in one part of a step, which has so many tokens else.
+    constexpr size_t usual = 512;
+    const size_t most = *std::max_element(counts.begin(), counts.end());
+    model.stepTokens = std::min(int64_t(std::max(most, usual)), model.info.max_tokens);
+  }
   model.profiler.finish();
   model.context = {};
   return {};

@@ -38,7 +38,7 @@ Outcome encodeRow(const Model &model, const Text &text, TextRow &row) {
   return text.tokenizer.spans(row.text, second, row.spans, &options);
 }
 
-Expected<std::vector<std::string>> forwardTensors(const Model &model) {
+Expected<std::vector<std::string>> tensorsOf(const Model &model, std::string_view wanted) {
   size_t bytes = 0;
   const char *text = rapt_module_manifest(model.module.get(), &bytes);
   RAPT_ASSIGN_OR_RETURN(json::Value manifest, withContext("the manifest of " + std::string(model.info.name),
@@ -47,7 +47,7 @@ Expected<std::vector<std::string>> forwardTensors(const Model &model) {
   const json::Value *entries = manifest.find("entries");
   for (const json::Value &entry : entries && entries->asArray() ? *entries->asArray() : json::Array()) {
     const json::Value *name = entry.find("name"), *buffers = entry.find("buffers");
-    if (!name || !name->asString() || *name->asString() != "forward" || !buffers || !buffers->asArray())
+    if (!name || !name->asString() || *name->asString() != wanted || !buffers || !buffers->asArray())
       continue;
     for (const json::Value &buffer : *buffers->asArray())
       if (const json::Value *own = buffer.find("name"); own && own->asString())

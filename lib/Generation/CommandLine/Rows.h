@@ -28,8 +28,8 @@ struct RowOutput {
 /// Makes ids, types and spans of the row's texts.
 Outcome encodeRow(const Model &model, const Text &text, TextRow &row);
 
-/// The tensors of the entry forward, inputs and outputs, by name; none where there is no such entry.
-Expected<std::vector<std::string>> forwardTensors(const Model &model);
+/// The tensors of an entry, inputs and outputs, by name; none where there is no such entry.
+Expected<std::vector<std::string>> tensorsOf(const Model &model, std::string_view entry);
 
 /// How many of the rows, one at least, run together such that `output` stays small.
 size_t rowsTogether(std::span<const TextRow> rows, int64_t columns);

@@ -112,7 +112,7 @@ Outcome TextJob::readRows() {
 Outcome TextJob::prepare() {
   RAPT_RETURN_IF_ERROR(openText(model, !options.tokens, text));
   RAPT_RETURN_IF_ERROR(openLabels(model, labels));
-  Expected<std::vector<std::string>> found = forwardTensors(model);
+  Expected<std::vector<std::string>> found = tensorsOf(model, "forward");
   if (!found)
     return {RAPT_BAD_FILE, found.error().message};
   tensors = std::move(*found);

@@ -104,7 +104,7 @@ Status checkProcessor(const huggingface::ModelDescription &model, const VisionLa
   if (file == model.files().end())
     return {};
   Expected<json::Value> processor = json::parse(file->second);
-  if (!processor)
+  if (!processor || !processor->isObject())
     return {};
   auto number = [&](const char *key, int64_t own) {
     const json::Value *value = processor->find(key);
@@ -113,9 +113,10 @@ Status checkProcessor(const huggingface::ModelDescription &model, const VisionLa
   const int64_t patch = number("patch_size", 14), side = number("merge_size", 2);
   if (patch == spec.image.patch && side == spec.projector.side)
     return {};
-  return Error{model.path() + "/preprocessor_config.json: squares are " + std::to_string(side) + " patches of " +
-               std::to_string(patch) + " pixels wide (merge_size, patch_size), but those of the model " +
-               std::to_string(spec.projector.side) + " of " + std::to_string(spec.image.patch)};
+  return Error{shownPath(model.path() + "/preprocessor_config.json") + ": squares are " + std::to_string(side) +
+               " patches of " + std::to_string(patch) +
+               " pixels wide (merge_size, patch_size), but those of the model " + std::to_string(spec.projector.side) +
+               " of " + std::to_string(spec.image.patch)};
 }
 
 } // namespace

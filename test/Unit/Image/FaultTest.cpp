@@ -168,9 +168,9 @@ TEST(PreprocessingFaults, OfSquares) {
   EXPECT_EQ(problem(R"("size": {"shortest_edge": 3, "longest_edge": 268435457})"),
             file + "size.longest_edge is 268435457, but must be from 1 to 268435456");
   EXPECT_EQ(problem(R"("min_pixels": 9000, "max_pixels": 8000)"),
-            file + "images have 9000 to 8000 pixels, but at least the 784 of a square of patches");
+            file + "the least pixels of an image, 9000, are more than the most, 8000");
   EXPECT_EQ(problem(R"("min_pixels": 1, "max_pixels": 700)"),
-            file + "images have 1 to 700 pixels, but at least the 784 of a square of patches");
+            file + "an image has at most 700 pixels, fewer than the 784 of a square of patches");
   EXPECT_EQ(problem(R"("do_center_crop": true)"),
             file + "do_center_crop is true, which could change the numbers and is not supported");
   Expected<Preprocessing> kept = readPreprocessing(qwen + R"("patch_size": 4, "do_resize": false})");

@@ -1,7 +1,7 @@
 // Forks share blocks and never see each other's writes; truncated text is forgotten.
 #include "FakeModel.h"
-#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <random>
 #include <set>
 
@@ -28,10 +28,10 @@ TEST(Sequence, FreedNamesAreNotReused) {
 TEST(Sequence, ManyLiveAtOnce) {
   Context context;
   std::vector<rapt_sequence> live;
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock(); // processor time, whatever else the machine does
   for (int i = 0; i < 60'000; ++i)
     live.push_back(context.sequence());
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500));
+  EXPECT_LT(std::clock() - start, CLOCKS_PER_SEC);
   std::set<rapt_sequence> names(live.begin(), live.end());
   for (int round = 0; round < 3; ++round) { // slots that are free again are used again, under new names
     for (int i = 0; i < 100; ++i)

@@ -236,6 +236,7 @@ void Generation::printStatistics() const {
   note(line);
   auto contextOptions = sized<rapt_context_options>();
   contextOptions.cache_tokens = cacheTokens();
+  contextOptions.max_step_tokens = model.stepTokens;
   contextOptions.pool = model.pool.get();
   auto memory = sized<rapt_memory>();
   rapt_context_memory(model.module.get(), &contextOptions, &memory, nullptr, 0);

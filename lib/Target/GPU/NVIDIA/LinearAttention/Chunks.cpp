@@ -321,7 +321,7 @@ private:
     if (code.decay)
       sums = map(own, sums,
                  [&](ValueRange x, Value row, Value) { return scaled(x[0], ofToken.up, code.add(firstOfWarp, row)); });
-    // Blocks behind the warp's own are left out: what later tokens are is not read, be it NaN.
+    // Tokens of blocks behind the warp's own are not read, be they NaN; later ones of its own are.
     sums = multiplied(sums, pairs, firstOfWarp, change, code.index(0), /*transposed=*/true, code.index(0),
                       code.add(firstOfWarp, code.index(kBlock)));
     sums = map(own, sums, [&](ValueRange x, Value, Value) {
