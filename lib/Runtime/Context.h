@@ -228,11 +228,7 @@ struct rapt_context {
   }
   void dropSource(rapt::runtime::Sequence &sequence);
   bool hasStates() const { return limits.stateBytes() > 0; }
-  /// Whether sequences keep their images: for positions of rows and columns, or because tokens of an image see one
-  /// another.
-  bool keepsImages() const {
-    return entry.has(rapt::EntryRole::RotaryPositions) || entry.has(rapt::EntryRole::SeenEnd);
-  }
+  bool keepsImages() const; ///< whether sequences keep theirs
   /// One owner of a slot more, or less; of zeros, or where there is none, nothing. Gives the slot.
   int32_t shareState(int32_t slot);
   void dropState(int32_t slot);

@@ -96,6 +96,9 @@ int64_t rapt_context::sourceBlocksFor(int64_t length) const {
   return encode.code && encode.has(Role::SourceTable) ? ceilDivide(length, limits.block) : 0;
 }
 
+// Their positions are of rows and columns, or tokens of an image see one another.
+bool rapt_context::keepsImages() const { return entry.has(Role::RotaryPositions) || entry.has(Role::SeenEnd); }
+
 size_t rapt_context::tableBytes() const {
   const int64_t integers = limits.table * mostCaches + (encode.code ? limits.sourceTable : 0) + entry.shortText +
                            limits.keptUntil(limits.positions);

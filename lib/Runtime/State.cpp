@@ -332,8 +332,7 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
     }
     blocks += imageBytes(*context, s.images.count);
   }
-  // Nothing fails from here on: a GPU may still read the saved state when a copy of it returns.
-  if (context->hasStates())
+  if (context->hasStates()) // nothing fails from here on, as a GPU may still be reading the saved state
     loadStates(*context, s, static_cast<const char *>(state) + bytes - l.stateBytes(), header.sourceLength != noSource);
   for (int k = 0; k < context->cacheCount; ++k) {
     BlockTable &table = s.tables[k];
