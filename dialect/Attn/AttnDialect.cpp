@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/CacheWindow.h"
 #include "dialect/Attn/Elementwise.h"
+#include "dialect/Attn/ReadByRows.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -147,6 +148,8 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return check(isa<FunctionOpInterface>(op) && isa<UnitAttr>(value), "is a unit attribute of a function");
   if (name == repeatedAttr)
     return check(isa<AttentionOp>(op) && isa<UnitAttr>(value), "is a unit attribute of attention");
+  if (name == readByRowsAttr)
+    return check(isa<ParameterOp>(op) && isa<UnitAttr>(value), "is a unit attribute of a parameter");
   if (name == buffersAttr) {
     auto buffers = dyn_cast<ArrayAttr>(value);
     return check(isa<FunctionOpInterface>(op) && buffers && llvm::all_of(buffers, llvm::IsaPred<DictionaryAttr>),

@@ -22,15 +22,18 @@ Value number(uint64_t n) { return Value(n); }
 Value number(int64_t n) { return Value(n); }
 
 Value parameterValue(const Parameter &p) {
-  return Value(Object{{"name", text(p.name)},
-                      {"dtype", text(elementOf(p))},
-                      {"shape", array(p.shape)},
-                      {"layers", number(p.layers)},
-                      {"layout", text(nameOf(p.layout))},
-                      {"column_group", number(p.layout.columnGroup)},
-                      {"row_group", number(p.layout.rowGroup)},
-                      {"offset", number(p.offset)},
-                      {"stride", number(p.layerStride)}});
+  Object members{{"name", text(p.name)},
+                 {"dtype", text(elementOf(p))},
+                 {"shape", array(p.shape)},
+                 {"layers", number(p.layers)},
+                 {"layout", text(nameOf(p.layout))},
+                 {"column_group", number(p.layout.columnGroup)},
+                 {"row_group", number(p.layout.rowGroup)},
+                 {"offset", number(p.offset)},
+                 {"stride", number(p.layerStride)}};
+  if (p.readByRows)
+    members.emplace_back("read_by_rows", true);
+  return Value(std::move(members));
 }
 
 Value deviceValue(const Manifest::Device &device, size_t variant) {

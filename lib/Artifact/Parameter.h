@@ -44,6 +44,7 @@ struct Parameter {
   Join join = {};                         ///< dims of one layer; of several sources
   Layout layout;
   Quantization quantization = {}; ///< of a matrix, along the rows of panels or the columns of a row
+  bool readByRows = false;        ///< a table of which a step reads few rows; the file's bytes do not depend on it
   // Decided by the compiler, checked by the packer:
   uint64_t offset = 0;      ///< bytes from the start of the "weights" section, multiple of 64
   uint64_t layerStride = 0; ///< bytes from one layer to the next, multiple of 64

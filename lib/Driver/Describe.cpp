@@ -5,6 +5,7 @@
 #include "dialect/Attn/Entries.h"
 #include "dialect/Attn/EntryDescription.h"
 #include "dialect/Attn/Facts.h"
+#include "dialect/Attn/ReadByRows.h"
 #include "lib/Driver/CachePages.h"
 #include "lib/Host/CacheMemory.h"
 #include "lib/Support/EntryRoles.h"
@@ -88,6 +89,7 @@ Expected<artifact::Parameter> describe(attn::ParameterOp op, const Target &targe
   parameter.layout = *inFile;
   if (auto how = dyn_cast<attn::QuantizedType>(op.getSliceType().getElementType()))
     parameter.quantization = {uint8_t(how.bits()), how.getGroup(), how.getZeroPoints()};
+  parameter.readByRows = op->hasAttr(attn::readByRowsAttr);
   parameter.offset = static_cast<uint64_t>(*op.getOffset());
   parameter.layerStride = static_cast<uint64_t>(*op.getStride());
   const uint64_t bytes = artifact::packedExtents(parameter).bytes, typed = bytesOf(op.getSliceType(), parameter);

@@ -32,7 +32,8 @@ static void addCanonical(OpPassManager &passes, const PipelineOptions &options) 
   }
 }
 
-/// The target becomes part of the IR, and costs, while shapes are logical. A device chooses tokens where logits are.
+/// The target becomes part of the IR, and costs and tables, while shapes are logical. A device chooses tokens where
+/// logits are.
 static void addTarget(OpPassManager &passes, const PipelineOptions &options) {
   if (!options.target->device().empty())
     passes.addPass(createAttnAddTokenEntries());
@@ -42,6 +43,7 @@ static void addTarget(OpPassManager &passes, const PipelineOptions &options) {
     target.capabilities.push_back(capability);
   passes.addPass(createAttnSetTarget(target));
   passes.addPass(createAttnAnnotateCosts());
+  passes.addPass(createAttnMarkTables());
 }
 
 void rapt::addContract(OpPassManager &passes, Stage stage, const Target &target) {

@@ -140,6 +140,11 @@ struct ManifestCache {
   int64_t blockBytes, bytesPerToken;
   int64_t window; ///< keys that a query reads, the last ones; 0: all
 };
+
+/// Bytes of the section "weights".
+struct ManifestRange {
+  uint64_t offset, bytes;
+};
 inline constexpr size_t mostAdapters = 64, mostAdapterNameBytes = 63;
 
 /// Elements of lists in C.
@@ -168,6 +173,7 @@ struct Manifest : ModelFacts {
   bool weightsInside;      ///< a part of the library
   std::string weightsFile; ///< one path component; empty for weights inside
   uint64_t weightsBytes, weightsFileBytes;
+  std::vector<ManifestRange> tables;  ///< of which steps look rows up, and read nothing else
   int64_t cacheBlock;                 ///< tokens of a block of every cache
   ManifestCache caches[mostCaches]{}; ///< the second of layers with a window, where others have none
   int cacheCount = 0;

@@ -216,6 +216,23 @@ void readWeights(const Json &root, Manifest &m) {
   m.weightsFileBytes = uint64_t(number(weights, "size_of_file", 0, int64_t(1) << 52));
 }
 
+/// Code knows where its parameters are; of tables that are read by rows the runtime needs to know, too.
+void readTables(const Json &root, Manifest &m) {
+  if (!root.find("parameters"))
+    return;
+  for (const Json &parameter : list(root, "parameters")) {
+    if (!parameter.find("read_by_rows"))
+      continue;
+    const int64_t most = int64_t(1) << 52;
+    ManifestRange table{uint64_t(number(parameter, "offset", 0, most)), uint64_t(number(parameter, "stride", 0, most))};
+    if (__builtin_mul_overflow(table.bytes, uint64_t(number(parameter, "layers", 1, most)), &table.bytes) ||
+        table.offset > m.weightsBytes || table.bytes > m.weightsBytes - table.offset)
+      wrong("parameter \"" + text(parameter, "name") + "\" does not lie in the " + std::to_string(m.weightsBytes) +
+            " bytes of weights");
+    m.tables.push_back(table);
+  }
+}
+
 ManifestCache readCache(const Json &cache) {
   ManifestCache read{};
   read.layout = text(cache, "layout");
@@ -442,6 +459,7 @@ void readAll(const Json &root, Manifest &m) {
     m.maxPositions = numberOrZero(*bounds, "positions");
   }
   readWeights(root, m);
+  readTables(root, m);
   readCaches(root, m);
   for (const Json &entry : list(root, "entries"))
     m.entries.push_back(readEntry(entry));

@@ -49,7 +49,28 @@ rapt_status Weights::adopt(const File &file, const Manifest &manifest, uint32_t 
   owned = true;
   if (read && !file.readExactly(memory, bytes, 0))
     return report.fail(RAPT_IO, "%s: reading %llu bytes failed: the file changed or the disk failed", name, ull(bytes));
-  return check(manifest, flags, name, report);
+  rapt_status status = check(manifest, flags, name, report);
+  if (!status && !read)
+    adviseTables(manifest);
+  return status;
+}
+
+/// Of a table whose rows are looked up only these are to come into memory, not the 2 MiB around each of them. What is
+/// around the table keeps its large pages: those that it shares with the table. A GPU has a
+/// copy, which is made from end to end; so do checks and RAPT_POPULATE read, which therefore come before.
+void Weights::adviseTables(const Manifest &manifest) const {
+  constexpr uintptr_t largePage = uintptr_t(2) << 20;
+  if (!manifest.gpus.empty())
+    return;
+  for (const ManifestRange &table : manifest.tables) {
+    const uintptr_t at = reinterpret_cast<uintptr_t>(data()) + table.offset;
+    const uintptr_t begin = (at + largePage - 1) / largePage * largePage,
+                    end = (at + table.bytes) / largePage * largePage;
+    if (begin >= end)
+      continue;
+    madvise(reinterpret_cast<void *>(begin), end - begin, MADV_NOHUGEPAGE);
+    madvise(reinterpret_cast<void *>(begin), end - begin, MADV_RANDOM);
+  }
 }
 
 rapt_status Weights::borrow(const void *data, uint64_t size, const Manifest &manifest, uint32_t flags, const char *name,

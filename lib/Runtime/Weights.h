@@ -29,6 +29,7 @@ public:
 private:
   const rapt_weights_header &header() const { return *reinterpret_cast<const rapt_weights_header *>(base); }
   rapt_status check(const Manifest &manifest, uint32_t flags, const char *name, const Report &report) const;
+  void adviseTables(const Manifest &manifest) const;
   const char *base = nullptr;
   uint64_t bytes = 0;
   bool owned = false; ///< unmap at the end

@@ -283,6 +283,41 @@ def AttnAnnotateCosts : Pass<"attn-annotate-costs", "::mlir::ModuleOp"> {
   }];
 }
 
+def AttnMarkTables : Pass<"attn-mark-tables", "::mlir::ModuleOp"> {
+  let summary = "marks parameters of which only rows are looked up";
+  let description = [{
+    A parameter that nothing but look-ups of rows reads gets the attribute `attn.read_by_rows`. A step reads few bytes of such a table,
+    so the runtime keeps what it has not read out of memory; the manifest tells it which tables these are. A table that a matmul reads,
+    too, the tied head of a model, is not marked: all of it is read.
+
+    ```mlir
+    attn.parameter @positions : tensor<1024x64xf32> from [#attn.source<"positions">]
+    attn.parameter @tied : tensor<512x64xf32> from [#attn.source<"tied">]
+    func.func @forward(%ids: tensor<?xi32>, %at: tensor<?xi32>, %x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x512xf32>) {
+      %positions = attn.parameter_slice @positions : tensor<1024x64xf32>
+      %tied = attn.parameter_slice @tied : tensor<512x64xf32>
+      %p = attn.embedding %at, %positions : tensor<?xi32>, tensor<1024x64xf32> -> tensor<?x64xf32>
+      %t = attn.embedding %ids, %tied : tensor<?xi32>, tensor<512x64xf32> -> tensor<?x64xf32>
+      %y = attn.linear %x, %tied transposed : tensor<?x64xf32>, tensor<512x64xf32> -> tensor<?x512xf32>
+      return %p, %t, %y : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x512xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    attn.parameter @positions : tensor<1024x64xf32> from [#attn.source<"positions">] {attn.read_by_rows}
+    attn.parameter @tied : tensor<512x64xf32> from [#attn.source<"tied">]
+    func.func @forward(%ids: tensor<?xi32>, %at: tensor<?xi32>, %x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x512xf32>) {
+      %positions = attn.parameter_slice @positions : tensor<1024x64xf32>
+      %tied = attn.parameter_slice @tied : tensor<512x64xf32>
+      %p = attn.embedding %at, %positions : tensor<?xi32>, tensor<1024x64xf32> -> tensor<?x64xf32>
+      %t = attn.embedding %ids, %tied : tensor<?xi32>, tensor<512x64xf32> -> tensor<?x64xf32>
+      %y = attn.linear %x, %tied transposed : tensor<?x64xf32>, tensor<512x64xf32> -> tensor<?x512xf32>
+      return %p, %t, %y : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x512xf32>
+    }
+    ```
+  }];
+}
+
 def AttnDefineArithmetic : Pass<"attn-define-arithmetic"> {
   let summary = "defines integer arithmetic where arith leaves the result undefined";
   let description = [{

@@ -16,6 +16,7 @@ Manifest manifest() {
   m.hasWeights = true;
   m.weightsBytes = 64;
   m.weightsFileBytes = 12288;
+  m.tables = {{0, 64}};
   return m;
 }
 

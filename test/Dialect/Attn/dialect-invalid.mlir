@@ -24,6 +24,17 @@ module attributes {attn.repeated} {
 
 // -----
 
+// expected-error@+1 {{attribute 'attn.read_by_rows' is a unit attribute of a parameter}}
+module attributes {attn.read_by_rows} {
+}
+
+// -----
+
+// expected-error@+1 {{attribute 'attn.read_by_rows' is a unit attribute of a parameter}}
+attn.parameter @w : tensor<4xf32> from [#attn.source<"w">] {attn.read_by_rows = 1 : i64}
+
+// -----
+
 // expected-error@+1 {{attribute 'attn.entry' is a unit attribute of a function}}
 func.func private @entry() attributes {attn.entry = true}
 

@@ -94,7 +94,8 @@ TEST(Manifest, IsJsonWithTheAgreedKeysInOrder) {
   manifest.name = "m";
   manifest.model = rapt::ModelFacts{.family = "gpt2", .task = "decoder", .layers = 2, .endTokens = {50256}};
   manifest.weightsFile = "m-00000000.weights";
-  manifest.parameters.resize(1);
+  manifest.parameters.resize(2);
+  manifest.parameters[1].readByRows = true;
   manifest.parameters[0].name = "w";
   manifest.parameters[0].shape = {2, 3};
   auto value = json::parse(writeManifest(manifest));
@@ -104,6 +105,8 @@ TEST(Manifest, IsJsonWithTheAgreedKeysInOrder) {
     keys += key + " ";
   EXPECT_EQ(keys, "rapt name model interface_id content_id target bounds weights parameters entries ");
   EXPECT_EQ(value->find("parameters")->asArray()->front().find("layout")->asString()[0], "row-major");
+  EXPECT_EQ(value->find("parameters")->asArray()->front().find("read_by_rows"), nullptr);
+  EXPECT_NE(value->find("parameters")->asArray()->back().find("read_by_rows"), nullptr);
   EXPECT_EQ(value->find("model")->find("eos")->asArray()->front().asInteger(), 50256);
 }
 

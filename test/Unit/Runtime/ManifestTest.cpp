@@ -112,6 +112,31 @@ TEST(Manifest, DeepAndLargeNumbers) {
   EXPECT_EQ(parse(with("\"weights\": {", "\"weights\": null, \"unused\": {")), RAPT_OK); // a bare kernel
 }
 
+/// Tables lie in the weights, whose 64 bytes the fake model's manifest tells. Other parameters are not read.
+TEST(Manifest, TablesThatAreReadByRows) {
+  const std::string good = goodManifest(), none = R"("parameters": [])";
+  auto with = [&](const std::string &place) {
+    return std::string(good).replace(good.find(none), none.size(), R"("parameters": [{"name": "t", )" + place + "}]");
+  };
+  const std::string mark = R"(, "read_by_rows": true)";
+  const std::string text = with(R"("offset": 16, "stride": 24, "layers": 2)" + mark);
+  Manifest *read = nullptr;
+  ASSERT_EQ(parseManifest(text.data(), text.size(), "x.so", &read, Report(nullptr, 0)), RAPT_OK);
+  const std::unique_ptr<Manifest> manifest(read);
+  ASSERT_EQ(manifest->tables.size(), 1u);
+  EXPECT_EQ(manifest->tables[0].offset, 16u);
+  EXPECT_EQ(manifest->tables[0].bytes, 48u);
+  for (const std::string beyond :
+       {R"("offset": 17, "stride": 24, "layers": 2)", R"("offset": 65, "stride": 0, "layers": 1)",
+        R"("offset": 0, "stride": 4503599627370496, "layers": 4096)"}) {
+    std::string why;
+    EXPECT_EQ(parse(with(beyond)), RAPT_OK) << beyond;
+    EXPECT_EQ(parse(with(beyond + mark), &why), RAPT_BAD_FILE) << beyond;
+    EXPECT_EQ(why, R"(x.so: the manifest parameter "t" does not lie in the 64 bytes of weights)");
+  }
+  EXPECT_EQ(parse(with(R"("offset": 0, "stride": 64)" + mark)), RAPT_BAD_FILE); // no layers
+}
+
 TEST(Manifest, SourcesThatAreImages) {
   std::string good = goodManifest(), why;
   const std::string from = "\"model\": {";
