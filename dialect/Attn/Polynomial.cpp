@@ -74,6 +74,17 @@ Polynomial Polynomial::operator*(const Polynomial &other) const {
   return product;
 }
 
+/// A name, or "name/16", divided by a number. Rounded down twice is as by the product, which is all that the runtime
+/// reads, in at most 9 digits.
+static Polynomial dividedName(StringRef name, int64_t by) {
+  constexpr int64_t mostDivisor = 999'999'999;
+  auto [dim, slash] = name.split('/');
+  int64_t before = 1, all = 0;
+  if ((!slash.empty() && slash.getAsInteger(10, before)) || llvm::MulOverflow(before, by, all) || all > mostDivisor)
+    return Polynomial::unknown();
+  return Polynomial::of(dim.str() + "/" + std::to_string(all));
+}
+
 Polynomial Polynomial::dividedBy(const Polynomial &divisor) const {
   if (Polynomial quotient = dividedExactly(divisor); quotient.known)
     return quotient;
@@ -83,7 +94,7 @@ Polynomial Polynomial::dividedBy(const Polynomial &divisor) const {
   if (number && *number >= 0)
     return Polynomial(*number / *by);
   bool isName = known && terms.size() == 1 && terms.begin()->first.size() == 1 && terms.begin()->second == 1;
-  return isName ? of(terms.begin()->first.front() + "/" + std::to_string(*by)) : unknown();
+  return isName ? dividedName(terms.begin()->first.front(), *by) : unknown();
 }
 
 /// Unknown where there is a rest, or a divisor of several products.

@@ -2,8 +2,8 @@
 //
 // Values that must have one type are one class: what a loop carries or a call passes, operands
 // and result of an op that gives the type it takes. A class that is updated in place, that an op reads as
-// a weight, or whose elements a region or an op of another dialect reads, stays f32. Arguments and results of entries
-// stay, too.
+// a weight or a rotation as cosines and sines, or whose elements a region or an op of another dialect
+// reads, stays f32. Arguments and results of entries stay, too.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
@@ -44,6 +44,12 @@ bool tellsOperands(Operation *op) {
   return op->getNumResults() > 0 && llvm::any_of(attn::equalTypesOf(op), [&](const attn::EqualTypes &types) {
            return types[0] == op->getResult(0) && types.size() > 1;
          });
+}
+
+/// Cosines and sines are no activations, whichever op makes them.
+bool isOfAngles(OpOperand &operand) {
+  auto rope = dyn_cast<attn::RopeOp>(operand.getOwner());
+  return rope && &operand != &rope.getInputMutable();
 }
 
 class Classes {
@@ -131,7 +137,7 @@ private:
       for (Value other : ArrayRef(types).drop_front())
         merge(other, types[0]);
     for (OpOperand &operand : op->getOpOperands())
-      if (attn::elementUseOf(operand) == attn::ElementUse::fixed)
+      if (attn::elementUseOf(operand) == attn::ElementUse::fixed || isOfAngles(operand))
         keep(operand.get());
     for (Value result : op->getResults())
       if (attn::elementSourceOf(result) == attn::ElementSource::updated)
@@ -158,8 +164,11 @@ private:
       return;
     for (auto [operand, argument] : llvm::zip(call.getOperands(), callee.getArguments()))
       merge(operand, argument);
-    for (auto [result, returned] : llvm::zip(call.getResults(), callee.front().getTerminator()->getOperands()))
+    for (auto [result, returned] : llvm::zip(call.getResults(), callee.front().getTerminator()->getOperands())) {
       merge(result, returned);
+      if (!isActivation(returned)) // what an op of another dialect gives, and rotary tables
+        keep(result);
+    }
   }
 
   /// A result of an entry that its op can give in f32 is not rounded.

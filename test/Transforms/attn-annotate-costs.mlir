@@ -142,6 +142,29 @@ func.func @look(%x: tensor<?x3x?x?xf32> {attn.name = "x", attn.dims = ["images",
 
 // -----
 
+// An extent that is divided twice is divided by the product, as the runtime reads it; near miss: a product of more than 9 digits has no number.
+attn.dim @height min 16 max 64
+// CHECK-LABEL: func.func @twice
+// CHECK-SAME: ops = [{activations = {{\[\[}}256], [512, "height/8"]], op = "rms_norm"}, {op = "rms_norm"}]
+func.func @twice(%x: tensor<?xf32> {attn.name = "x", attn.dims = ["height"]}, %w: tensor<64xf32> {attn.name = "w"})
+    -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["height/8"]}, tensor<?x64xf32>) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %far = arith.constant 250000000 : index
+  %height = tensor.dim %x, %c0 : tensor<?xf32>
+  %patches = arith.divui %height, %c4 : index
+  %squares = arith.divui %patches, %c2 : index
+  %none = arith.divui %patches, %far : index
+  %0 = tensor.empty(%squares) : tensor<?x64xf32>
+  %1 = tensor.empty(%none) : tensor<?x64xf32>
+  %y = attn.rms_norm %0, %w epsilon 1.0e-6 : tensor<?x64xf32>, tensor<64xf32>
+  %z = attn.rms_norm %1, %w epsilon 1.0e-6 : tensor<?x64xf32>, tensor<64xf32>
+  return %y, %z : tensor<?x64xf32>, tensor<?x64xf32>
+}
+
+// -----
+
 // Quantized weights: values of 4 bits, and a scale in bf16 for each of the two groups of a column. A cache stores bf16.
 attn.dim @tokens min 1 max 64
 attn.dim @rows min 1 max 8

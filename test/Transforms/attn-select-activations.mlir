@@ -135,3 +135,53 @@ func.func @weight(%x: tensor<32x32xf32> {attn.name = "x"}, %w: tensor<32x32xf32>
   %c = attn.linear %b, %w : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>
   return %c : tensor<32x32xf32>
 }
+
+// -----
+
+// Cosines and sines that an op of another dialect makes stay f32 in a block, as those of a rotary table do; near miss: what else a block takes of
+// such an op is an activation.
+// CHECK-LABEL: func.func private @turn
+// CHECK-SAME: (%{{.*}}: tensor<?x2x32xbf16>, %{{.*}}: tensor<?x16xf32>, %{{.*}}: tensor<?x16xf32>) -> tensor<?x2x32xbf16>
+func.func private @turn(%x: tensor<?x2x32xf32>, %cos: tensor<?x16xf32>, %sin: tensor<?x16xf32>) -> tensor<?x2x32xf32> {
+  // CHECK: attn.rope {{.*}} : tensor<?x2x32xbf16>, tensor<?x16xf32>
+  %y = attn.rope %x, %cos, %sin : tensor<?x2x32xf32>, tensor<?x16xf32>
+  return %y : tensor<?x2x32xf32>
+}
+// CHECK-LABEL: func.func private @square(%{{.*}}: tensor<?x16xbf16>) -> tensor<?x16xbf16>
+func.func private @square(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+  %y = arith.mulf %x, %x : tensor<?x16xf32>
+  return %y : tensor<?x16xf32>
+}
+// CHECK-LABEL: func.func @angles
+func.func @angles(%x: tensor<?x2x32xf32> {attn.name = "x"}, %p: tensor<?xi32>, %a: tensor<?x16xf32>) -> (tensor<?x2x32xf32> {attn.name = "y"}, tensor<?x16xf32> {attn.name = "z"}) attributes {attn.entry} {
+  // CHECK: %[[COS:.*]] = linalg.abs {{.*}} -> tensor<?x16xf32>
+  %cos = linalg.abs ins(%a : tensor<?x16xf32>) outs(%a : tensor<?x16xf32>) -> tensor<?x16xf32>
+  // CHECK: call @turn(%{{.*}}, %[[COS]], %[[COS]])
+  %0 = func.call @turn(%x, %cos, %cos) : (tensor<?x2x32xf32>, tensor<?x16xf32>, tensor<?x16xf32>) -> tensor<?x2x32xf32>
+  // CHECK: %[[C:.*]], %[[S:.*]] = attn.rotary_table
+  %c, %s = attn.rotary_table %p frequencies [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.09, 0.08, 0.07, 0.06, 0.05, 0.04] : tensor<?xi32> -> tensor<?x16xf32>
+  // CHECK: call @turn(%{{.*}}, %[[C]], %[[S]])
+  %y = func.call @turn(%0, %c, %s) : (tensor<?x2x32xf32>, tensor<?x16xf32>, tensor<?x16xf32>) -> tensor<?x2x32xf32>
+  // CHECK: %[[IN:.*]] = arith.truncf %[[COS]]
+  // CHECK: call @square(%[[IN]])
+  %z = func.call @square(%cos) : (tensor<?x16xf32>) -> tensor<?x16xf32>
+  return %y, %z : tensor<?x2x32xf32>, tensor<?x16xf32>
+}
+
+// -----
+
+// A function may give back what an op of another dialect makes, in the type that its text says.
+// CHECK-LABEL: func.func private @made(%{{.*}}: tensor<?x64xf32>) -> tensor<?x64xf32>
+func.func private @made(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %y = math.floor %x : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+// CHECK-LABEL: func.func @given
+func.func @given(%x: tensor<?x64xf32> {attn.name = "x"}, %w: tensor<64x64xf32>) -> (tensor<?x64xf32> {attn.name = "y"}) attributes {attn.entry} {
+  // CHECK: %[[Y:.*]] = call @made(%{{.*}}) : (tensor<?x64xf32>) -> tensor<?x64xf32>
+  // CHECK: attn.linear %[[Y]], {{.*}} : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xbf16>
+  %y = func.call @made(%x) : (tensor<?x64xf32>) -> tensor<?x64xf32>
+  %z = attn.linear %y, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  %u = attn.linear %z, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  return %u : tensor<?x64xf32>
+}

@@ -300,6 +300,8 @@ bool hasDynamicWeight(Operation *op) {
 
 /// Whether the number of an operand's columns, which may be those of a matmul, is one that its op counts by.
 bool countsByColumns(OpOperand &operand) {
+  if (auto rope = dyn_cast<attn::RopeOp>(operand.getOwner())) // pairs
+    return &operand != &rope.getInputMutable();
   auto combine = dyn_cast<attn::CombineRowsOp>(operand.getOwner());
   return combine && &operand == &combine.getWeightsMutable();
 }

@@ -161,3 +161,22 @@ func.func @computed_heads(%x: tensor<?x3x40xf32>) -> tensor<?x3x64xf32> {
   return %y : tensor<?x3x64xf32>
 }
 }
+
+// -----
+
+// A rotation counts pairs by the columns of its cosines and sines, whose padding is cut off. Near miss: the heads that it rotates have padding.
+// CHECK-LABEL: @angles
+module attributes {attn.model = {family = "any"}} {
+func.func @angles(%x: tensor<?x2x20xf32>, %a: tensor<?x5xf32>) -> tensor<?x2x20xf32> {
+  %b = linalg.abs ins(%a : tensor<?x5xf32>) outs(%a : tensor<?x5xf32>) -> tensor<?x5xf32>
+  // CHECK: %[[TABLE:.*]] = math.sqrt %{{.*}} : tensor<?x32xf32>
+  %table = math.sqrt %b : tensor<?x5xf32>
+  %y = linalg.abs ins(%x : tensor<?x2x20xf32>) outs(%x : tensor<?x2x20xf32>) -> tensor<?x2x20xf32>
+  // CHECK: %[[COS:.*]] = tensor.extract_slice %[[TABLE]][0, 0] [%{{.*}}, 5] [1, 1] : tensor<?x32xf32> to tensor<?x5xf32>
+  // CHECK: %[[SIN:.*]] = tensor.extract_slice %[[TABLE]][0, 0] [%{{.*}}, 5] [1, 1] : tensor<?x32xf32> to tensor<?x5xf32>
+  // CHECK: %[[HEADS:.*]] = tensor.pad {{.*}} high[0, 0, 12]
+  // CHECK: attn.rope %[[HEADS]], %[[COS]], %[[SIN]] : tensor<?x2x32xf32>, tensor<?x5xf32>
+  %0 = attn.rope %y, %table, %table : tensor<?x2x20xf32>, tensor<?x5xf32>
+  return %0 : tensor<?x2x20xf32>
+}
+}
