@@ -146,7 +146,7 @@ def of_programs():
         programs("image_grids", "raptc rapt-reference", "evaluated"),
         programs("image_text", RUNTIME),
         *parts("image_squares", REFERENCE + " runtime", "tower evaluated"),
-        *parts("image_types", RUN, "dinov3-activations-bf16 grids-activations-f16 squares-activations-bf16"),
+        *parts("image_types", RUN, "dinov3-activations-bf16"),
         programs("hybrid_states", REFERENCE + " runtime scratch", full="generic", requires=UNINSTRUMENTED),
         programs("languages", RUN),
         programs("mixed_cache", "raptc reference runtime scratch"),
