@@ -8,7 +8,7 @@ namespace rapt::image {
 
 constexpr int64_t mostProportion = 200; // of the longer side to the shorter one
 
-/// Fails where an image that is not resized is no whole number of squares.
+/// Fails unless an image that is not resized consists of whole squares.
 static Status requireSquares(const Image &image, int64_t side) {
   if (image.width % side == 0 && image.height % side == 0)
     return {};
@@ -16,8 +16,8 @@ static Status requireSquares(const Image &image, int64_t side) {
                " pixels is not resized (do_resize), but its sides must be multiples of " + std::to_string(side)};
 }
 
-/// The multiples nearest to the sides, or where these are too many or too few pixels, the largest or the smallest ones
-/// of about the image's proportions.
+/// The multiples nearest to the sides. Where they make too many pixels, the largest multiples of about the image's
+/// proportions that do not; where too few, the smallest that make enough.
 static Expected<std::pair<int64_t, int64_t>> sizeInMultiples(const Image &image, const Preprocessing &how) {
   const Preprocessing::Multiples &multiples = *how.multiples;
   const int64_t side = multiples.side(), longer = std::max(image.width, image.height),

@@ -229,16 +229,21 @@ Status readPixels(Preprocessing &how, const json::Value &value, Where where) {
   return readNumber(how.multiples->most, *most, where + ".longest_edge", mostBudget);
 }
 
-/// Those of a class whose images have sides of whole squares of patches.
+constexpr int64_t mostPatch = 256, mostInRow = 16; // pixels of a patch, and patches of a square, side by side
+
+/// Reads an extent of the squares of patches that a class cuts images into.
+template <typename Squares>
+Setter extentOf(std::optional<Squares> Preprocessing::*squares, int64_t Squares::*member, int64_t most) {
+  return [=](Preprocessing &how, const json::Value &value, Where where) {
+    return readNumber(*(how.*squares).*member, value, where, most);
+  };
+}
+
+/// Adds the keys of a class whose images have sides of whole squares of patches.
 void addSettersOfMultiples(Processor &processor, std::map<std::string_view, Setter> &setters) {
   setters["size"] = readPixels;
-  auto extent = [](int64_t Preprocessing::Multiples::*member, int64_t most) -> Setter {
-    return [=](Preprocessing &how, const json::Value &value, Where where) {
-      return readNumber(*how.multiples.*member, value, where, most);
-    };
-  };
-  setters["patch_size"] = extent(&Preprocessing::Multiples::patch, 256);
-  setters["merge_size"] = extent(&Preprocessing::Multiples::merge, 16);
+  setters["patch_size"] = extentOf(&Preprocessing::multiples, &Preprocessing::Multiples::patch, mostPatch);
+  setters["merge_size"] = extentOf(&Preprocessing::multiples, &Preprocessing::Multiples::merge, mostInRow);
   auto pixels = [](std::optional<int64_t> &number) -> Setter {
     return [&number](Preprocessing &, const json::Value &value, Where where) {
       return readNumber(number.emplace(), value, where, mostBudget);
@@ -276,12 +281,6 @@ Status readVectorCount(Preprocessing &how, const json::Value &value, Where where
                ", but must be one of 70, 140, 280, 560 and 1120"};
 }
 
-Setter squareSide(int64_t Preprocessing::Squares::*member, int64_t most) {
-  return [=](Preprocessing &how, const json::Value &value, Where where) {
-    return readNumber(*how.squares.*member, value, where, most);
-  };
-}
-
 std::map<std::string_view, Setter> settersFor(Processor &processor) {
   const bool sizeSquares = processor.sizeSquares;
   std::map<std::string_view, Setter> setters = {
@@ -307,8 +306,8 @@ std::map<std::string_view, Setter> settersFor(Processor &processor) {
   if (processor.defaults.squares) {
     setters["size"] = [](Preprocessing &, const json::Value &, Where) { return Status(); }; // of some files, never read
     setters["max_soft_tokens"] = readVectorCount;
-    setters["patch_size"] = squareSide(&Preprocessing::Squares::patch, 256);
-    setters["pooling_kernel_size"] = squareSide(&Preprocessing::Squares::pool, 16);
+    setters["patch_size"] = extentOf(&Preprocessing::squares, &Preprocessing::Squares::patch, mostPatch);
+    setters["pooling_kernel_size"] = extentOf(&Preprocessing::squares, &Preprocessing::Squares::pool, mostInRow);
     return setters;
   }
   if (processor.cropShare) {

@@ -9,7 +9,11 @@ import select
 import shlex
 import shutil
 import subprocess
+import sys
 import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import batch  # noqa: E402
 
 FLAGS = {"rapt-reference": "--batch", "raptc": "--batch-in-process"}
 wrapped = {}  # scripts that run a tool with more flags: path to [tool, flag...]
@@ -29,7 +33,7 @@ class Batch:
             self.process.wait()
 
     def run(self, command, timeout):
-        self.process.stdin.write(shlex.join(command[1:]) + "\n")
+        self.process.stdin.write(batch.line(command[1:]) + "\n")
         self.process.stdin.flush()
         if not select.select([self.process.stdout], [], [], timeout)[0]:
             self.process.terminate()  # which ends the command, too
@@ -72,5 +76,5 @@ def is_script(program):
 
 def close():
     """Ends the batches of this thread, in a process that does not end as Python's do."""
-    for batch in mine.__dict__.pop("batches", {}).values():
-        batch.close()
+    for own in mine.__dict__.pop("batches", {}).values():
+        own.close()
