@@ -287,9 +287,13 @@ LogicalResult QuantizedMatmulOp::verify() {
   const QuantizedLayout layout(type, depth);
   const RankedTensorType packed = layout.panelBytes(1), unpacked = layout.unpacked();
   const auto shape = getUnpacked() ? unpacked.getShape() : packed.getShape().drop_front();
-  if (rows.getRank() != 2 || panel.getRank() != 2 || dest.getRank() != 2 || dest.getDimSize(1) != kPanel ||
+  const bool isOfSeveral = panel.getRank() == 3 && !getUnpacked() && dest.getRank() == 2 && dest.getDimSize(0) == 1;
+  const int64_t panels = isOfSeveral ? panel.getDimSize(0) : 1;
+  if (rows.getRank() != 2 || (panel.getRank() != 2 && !isOfSeveral) || dest.getRank() != 2 ||
+      ShapedType::isDynamic(panels) || dest.getDimSize(1) != panels * kPanel ||
       rows.getDimSize(0) != dest.getDimSize(0) ||
-      rows.getDimSize(1) != QuantizedLayout::ofRows(type, depth, getWords()).rowBytes() || panel.getShape() != shape)
+      rows.getDimSize(1) != QuantizedLayout::ofRows(type, depth, getWords()).rowBytes() ||
+      panel.getShape().take_back(2) != shape)
     return emitOpError() << "rows " << rows << ", panel " << panel << " and dest " << dest << " do not fit depth "
                          << depth << " of " << type;
   bool onTensors = isa<RankedTensorType>(dest);

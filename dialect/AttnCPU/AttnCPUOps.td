@@ -141,7 +141,7 @@ def AttnCPU_QuantizedMatmulOp : AttnCPU_Op<"quantized_matmul",
     `dest[m, n] = sum over groups g of scale[g, n] scale[m, g] (sum_k value[k, n] value[m, k] - zero[g, n] sum_k value[m, k])`: a tile of a quantized `attn.linear`.
     `rows` is the result of `attn.quantize_rows`; `panel` is a panel of a weight of the type `weight` with `depth` rows, as QuantizedLayout.h lays it out.
     With `words` the rows' quantized values have 16 bits each; with `unpacked` the panel's codes of 4 bits have a byte each, [2 groups, bytes].
-    Works on tensors and, bufferized, on memory.
+    A single row may be multiplied by several packed panels side by side, [panels, groups, bytes], into [1, 32 panels]. Works on tensors and, bufferized, on memory.
 
     ```mlir
     func.func @tile(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) -> tensor<4x32xf32> {

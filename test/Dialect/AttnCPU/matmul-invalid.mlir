@@ -75,6 +75,25 @@ func.func @f(%rows: tensor<4x128xi8>, %panel: tensor<2x1024xi8>, %dest: tensor<4
 
 // -----
 
+// Panels side by side are for a single row.
+func.func @f(%rows: tensor<4x128xi8>, %panels: tensor<3x2x1088xi8>, %dest: tensor<4x96xf32>) {
+  // expected-error@+1 {{do not fit depth 64 of '!attn.quantized<u8 group 32 axis 0>'}}
+  %y = attn_cpu.quantized_matmul %rows, %panels, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+    : tensor<4x128xi8>, tensor<3x2x1088xi8>, tensor<4x96xf32> -> tensor<4x96xf32>
+  return
+}
+
+// -----
+
+func.func @f(%rows: tensor<1x128xi8>, %panels: tensor<3x2x1088xi8>, %dest: tensor<1x64xf32>) {
+  // expected-error@+1 {{do not fit depth 64 of '!attn.quantized<u8 group 32 axis 0>'}}
+  %y = attn_cpu.quantized_matmul %rows, %panels, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+    : tensor<1x128xi8>, tensor<3x2x1088xi8>, tensor<1x64xf32> -> tensor<1x64xf32>
+  return
+}
+
+// -----
+
 func.func @f(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) {
   // expected-error@+1 {{needs a weight of u8 or u4 with at least one row, found '!attn.quantized<s8 group 32 axis 0>' of depth 64}}
   %y = attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<s8 group 32 axis 0>

@@ -51,6 +51,14 @@ func.func @tile(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tenso
   return %y : tensor<4x32xf32>
 }
 
+// CHECK-LABEL: @row_of_panels
+func.func @row_of_panels(%row: tensor<1x128xi8>, %panels: tensor<3x2x1088xi8>, %dest: tensor<1x96xf32>) -> tensor<1x96xf32> {
+  // CHECK: attn_cpu.quantized_matmul {{.*}} : tensor<1x128xi8>, tensor<3x2x1088xi8>, tensor<1x96xf32> -> tensor<1x96xf32>
+  %y = attn_cpu.quantized_matmul %row, %panels, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+    : tensor<1x128xi8>, tensor<3x2x1088xi8>, tensor<1x96xf32> -> tensor<1x96xf32>
+  return %y : tensor<1x96xf32>
+}
+
 // CHECK-LABEL: func.func @cast
 func.func @cast(%x: tensor<?x63xf32>) -> tensor<?x64xbf16> {
   // CHECK: attn_cpu.cast_rows %{{.*}} : tensor<?x63xf32> -> tensor<?x64xbf16>

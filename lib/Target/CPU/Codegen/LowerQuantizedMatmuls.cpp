@@ -465,6 +465,11 @@ struct LowerQuantizedMatmuls : rapt::impl::AttnLowerQuantizedMatmulsBase<LowerQu
                          << ", which no instruction of the target multiplies by " << weight;
         return WalkResult::interrupt();
       }
+      const bool isTile = hasQuantizedTiles(target) && op.getWords() == readsWords(weight, target);
+      if (!isTile && cast<MemRefType>(op.getPanel().getType()).getRank() != 2) {
+        op.emitOpError("reads panels side by side, which is done in vectors of 32 bytes alone");
+        return WalkResult::interrupt();
+      }
       const bool hasGroups = weight.groups(op.getDepth()) > 1;
       if (hasGroups && !kernel->getGroupRows()) {
         op.emitOpError("has a schedule without 'group_rows', which it needs for weights in quantized groups");
@@ -472,7 +477,7 @@ struct LowerQuantizedMatmuls : rapt::impl::AttnLowerQuantizedMatmulsBase<LowerQu
       }
       moveViewsBefore(op, dest.getShape());
       ImplicitLocOpBuilder b(op.getLoc(), op);
-      if (hasQuantizedTiles(target) && op.getWords() == readsWords(weight, target))
+      if (isTile)
         emitQuantizedTiles(b, op, *kernel, target.int8Dot);
       else
         Emitter(op, *kernel, target.int8Dot).emit(b);

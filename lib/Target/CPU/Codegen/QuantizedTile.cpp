@@ -25,14 +25,15 @@ class Emitter {
 public:
   Emitter(attn_cpu::QuantizedMatmulOp op, attn_cpu::MicroKernelAttr kernel, bool hasInt8Dot)
       : op(op), type(cast<attn::QuantizedType>(op.getWeight())), kernel(kernel), hasInt8Dot(hasInt8Dot),
-        inWords(op.getWords()), isUnpacked(op.getUnpacked()), panel(op.getPanel()), layout(type, op.getDepth()),
+        inWords(op.getWords()), isUnpacked(op.getUnpacked()), panel(op.getPanel()),
+        panels(cast<MemRefType>(op.getDest().getType()).getDimSize(1) / kPanel), layout(type, op.getDepth()),
         ofRows(QuantizedLayout::ofRows(type, op.getDepth(), inWords)), lanes(kernel.getColumns() / 2),
         groups(layout.groups()) {}
 
   void emit(ImplicitLocOpBuilder &b) {
     const int64_t m = cast<MemRefType>(op.getDest().getType()).getDimSize(0),
                   parts = llvm::divideCeil(m, kernel.getRows());
-    const bool isWide = !isUnpacked && m <= kernel.getWideRows().value_or(0);
+    const bool isWide = panels > 1 || (!isUnpacked && m <= kernel.getWideRows().value_or(0));
     // Those of words have twice as many accumulators and weights, which one or two rows leave registers for.
     const bool isNarrow = inWords && llvm::divideCeil(m, parts) > 2;
     vectors = isWide ? kPanel / lanes : isNarrow ? 1 : 2;
@@ -109,10 +110,15 @@ private:
     return vector::BroadcastOp::create(b, type, vector::ExtractOp::create(b, one, 0));
   }
 
+  /// Byte `at` of a group of the current panel.
+  SmallVector<Value> placeInPanel(ImplicitLocOpBuilder &b, Value group, Value at) const {
+    if (cast<MemRefType>(panel.getType()).getRank() == 3)
+      return {index(b, nthPanel), group, at};
+    return {arith::AddIOp::create(b, firstGroup, group), at};
+  }
   /// `count` bytes of a group of the panel from byte `at` on.
   Value loadBytes(ImplicitLocOpBuilder &b, Value group, Value at, int64_t count) const {
-    Value place = arith::AddIOp::create(b, firstGroup, group);
-    return vector::LoadOp::create(b, VectorType::get({count}, b.getI8Type()), panel, ValueRange{place, at});
+    return vector::LoadOp::create(b, VectorType::get({count}, b.getI8Type()), panel, placeInPanel(b, group, at));
   }
   /// Bytes of a line of the panel: of 4 rows for all its columns, or of 8 rows of 4 bits.
   int64_t lineBytes() const { return 4 * (isUnpacked ? QuantizedLayout::kUnpackedColumns : kPanel); }
@@ -141,8 +147,8 @@ private:
       prefetch(b, group, plus(b, at, ahead + byte));
   }
   void prefetch(ImplicitLocOpBuilder &b, Value group, Value at) const {
-    memref::PrefetchOp::create(b, panel, ValueRange{arith::AddIOp::create(b, firstGroup, group), at},
-                               /*isWrite=*/false, kFirstLevel, /*isDataCache=*/true);
+    memref::PrefetchOp::create(b, panel, placeInPanel(b, group, at), /*isWrite=*/false, kFirstLevel,
+                               /*isDataCache=*/true);
   }
 
   /// The low (0) or high (1) nibbles of each byte.
@@ -352,9 +358,23 @@ private:
     }
   }
 
-  /// The place of an accumulator in a matrix of the tile's columns, whose rows begin at `first`.
+  /// scale() of every panel, whose accumulators follow those of the panel before. The panels are read group by group:
+  /// as many streams of memory.
+  void scalePanels(ImplicitLocOpBuilder &b, Value group, function_ref<Value(int64_t nth)> before,
+                   function_ref<void(int64_t nth, Value)> put) {
+    for (nthPanel = 0; nthPanel < panels; ++nthPanel) {
+      const int64_t first = nthPanel * accumulators();
+      auto beforeInPanel = [&](int64_t nth) { return before(first + nth); };
+      scale(b, group, before ? function_ref<Value(int64_t)>(beforeInPanel) : nullptr,
+            [&](int64_t nth, Value sum) { put(first + nth, sum); });
+    }
+  }
+
+  /// The place of an accumulator in a matrix of the tile's columns, whose rows begin at `first`; several panels have a
+  /// row.
   SmallVector<Value> placeOf(ImplicitLocOpBuilder &b, Value first, int64_t nth) const {
-    return {plus(b, first, nth / vectors), index(b, nth % vectors * lanes)};
+    const int64_t ofRow = panels * vectors;
+    return {plus(b, first, nth / ofRow), index(b, nth % ofRow * lanes)};
   }
   void store(ImplicitLocOpBuilder &b, Value matrix, Value first, int64_t nth, Value value) const {
     vector::StoreOp::create(b, value, matrix, placeOf(b, first, nth));
@@ -368,7 +388,7 @@ private:
   void emitTile(ImplicitLocOpBuilder &b, Value row, int64_t count, Value column) {
     rows = count;
     rowsOfTile = viewOf(b, op.getRows(), row, index(b, 0), rows, ofRows.rowBytes());
-    destOfTile = viewOf(b, op.getDest(), row, column, rows, columns());
+    destOfTile = viewOf(b, op.getDest(), row, column, rows, panels * columns());
     firstGroup = index(b, 0), firstColumn = column;
     if (isUnpacked) {
       Value each = index(b, QuantizedLayout::kUnpackedColumns);
@@ -378,13 +398,14 @@ private:
     auto toDest = [&](int64_t nth, Value value) { store(b, destOfTile, index(b, 0), nth, value); };
     Value none = index(b, 0), all = index(b, groups);
     if (groups == 1)
-      return scale(b, none, nullptr, toDest);
-    SmallVector<Value> sums(accumulators(), arith::ConstantOp::create(b, b.getZeroAttr(floats(b))));
+      return scalePanels(b, none, nullptr, toDest);
+    SmallVector<Value> sums(panels * accumulators(), arith::ConstantOp::create(b, b.getZeroAttr(floats(b))));
     // Registers hold the integers of a group and the f32 sums of few rows.
     if (rows <= *kernel.getGroupRows())
       sums = loop(b, none, all, 1, sums, [&](ImplicitLocOpBuilder &b, Value group, ValueRange carried) {
         SmallVector<Value> next(carried.size());
-        scale(b, group, [&](int64_t nth) { return carried[nth]; }, [&](int64_t nth, Value sum) { next[nth] = sum; });
+        scalePanels(
+            b, group, [&](int64_t nth) { return carried[nth]; }, [&](int64_t nth, Value sum) { next[nth] = sum; });
         return next;
       });
     else
@@ -395,8 +416,8 @@ private:
 
   /// The sums of all groups, which are on the stack meanwhile. Two buffers alternate: LLVM would carry the numbers of
   /// one from group to group, and spill them or the integers.
-  SmallVector<Value> sumInMemory(ImplicitLocOpBuilder &b, ValueRange zeros) const {
-    Value buffer = stackBuffer(b, b.getLoc(), {2 * rows, columns()}, b.getF32Type());
+  SmallVector<Value> sumInMemory(ImplicitLocOpBuilder &b, ValueRange zeros) {
+    Value buffer = stackBuffer(b, b.getLoc(), {2 * rows, panels * columns()}, b.getF32Type());
     auto load = [&](ImplicitLocOpBuilder &b, Value from, int64_t nth) -> Value {
       return vector::LoadOp::create(b, floats(b), buffer, placeOf(b, from, nth));
     };
@@ -406,13 +427,13 @@ private:
     Value last = loop(b, index(b, 0), index(b, groups), 1, offsets,
                       [&](ImplicitLocOpBuilder &b, Value group, ValueRange carried) -> SmallVector<Value> {
                         Value from = carried[0], to = carried[1];
-                        scale(
+                        scalePanels(
                             b, group, [&](int64_t nth) { return load(b, from, nth); },
                             [&](int64_t nth, Value sum) { store(b, buffer, to, nth, sum); });
                         return {to, from};
                       })[0];
     SmallVector<Value> sums;
-    for (int64_t nth = 0; nth < accumulators(); ++nth)
+    for (int64_t nth = 0; nth < panels * accumulators(); ++nth)
       sums.push_back(load(b, last, nth));
     return sums;
   }
@@ -422,6 +443,7 @@ private:
   attn_cpu::MicroKernelAttr kernel;
   bool hasInt8Dot, inWords, isUnpacked;
   Value panel;
+  int64_t panels, nthPanel = 0; ///< that a single row reads side by side, and the current one
   QuantizedLayout layout, ofRows;
   int64_t lanes, groups;
   int64_t vectors = 0, rows = 0; ///< of the current tile

@@ -1,7 +1,7 @@
 //===- QuantizedTile.h - int8 and int4 matmuls in vectors of 32 bytes ---------------*- C++ -*-===//
 //
 // 16 registers hold 6 rows by 2 vectors of accumulators, so a tile takes half of a panel's
-// columns; a single row takes whole lines. A step multiplies four k:
+// columns; few rows take whole lines, as the schedule says. A step multiplies four k:
 // - vpdpbusd (int8_dot) adds four terms to an int32;
 // - vpmaddwd (int8_pairs, 8 bits) adds two of int16: the rows are in words, and vpmovzxbw loads
 //   the weight's bytes as words. A vector has half as many columns, each with two partial sums,

@@ -58,6 +58,8 @@ constexpr int64_t kTaskPanels = 4, kManyRows = 28;
 /// Panels that a single row reads side by side, as many streams out of memory: registers hold the accumulators of three
 /// beside the operands of a step.
 constexpr int64_t kRowPanels = 3;
+/// Those of 4 bits, whose sums of 16 bits leave registers for two.
+constexpr int64_t kNibbleRowPanels = 2;
 /// Tasks that a grid should have before they take several panels.
 constexpr int64_t kLeastTasks = 8;
 
@@ -65,6 +67,10 @@ constexpr int64_t kLeastTasks = 8;
 constexpr int64_t kLeastGroupRows = 5;
 /// Steps of a group that a single row takes without a loop.
 constexpr int64_t kUnrolledSteps = 32;
+/// Rows of integers that take whole lines of a panel, which come faster out of memory than its halves one after the
+/// other, also where some sums go to the stack. Those of words take two registers a vector: one row without groups;
+/// others all rows in groups, whose sums live short.
+constexpr int64_t kWideRows = 3;
 /// Registers beside the accumulators of integers: two vectors of weights and one of the row; where instructions add
 /// pairs of terms, a term; without such instructions its pieces.
 constexpr int64_t kDotOperands = 3, kPairOperands = 4, kPieceOperands = 8;
@@ -115,10 +121,12 @@ bool mayPackRows(attn::LinearOp op) {
 }
 
 /// Whether a single row can read several panels side by side, whole lines of each: VNNI-packed ones, or those that
-/// attn_cpu.panel_matmul takes.
-bool mayReadPanelsTogether(attn::LinearOp op) {
-  if (!op.getLayout() || op.hasMatrices() || quantizedPanels(op.getLayout(), op.getWeight()))
+/// attn_cpu.panel_matmul takes; or those of 4 bits in vectors of 32 bytes.
+bool mayReadPanelsTogether(attn::LinearOp op, const TargetInfo &target) {
+  if (!op.getLayout() || op.hasMatrices())
     return false;
+  if (attn::QuantizedType quantized = quantizedPanels(op.getLayout(), op.getWeight()))
+    return quantized.bits() == 4 && hasQuantizedTiles(target);
   return hasVnniWeight(op) ||
          (op.getInput().getType().getElementType().isF32() && !op.getWeight().getType().getElementType().isBF16());
 }
@@ -130,7 +138,8 @@ KernelChoice chooseQuantizedKernel(attn::LinearOp op, const TargetInfo &target) 
   kernel.rows = std::max<int64_t>((target.vectorRegisters - operands) / 2, 1);
   if (hasQuantizedTiles(target)) {
     kernel.chains = std::nullopt;
-    kernel.wideRows = 1;
+    const bool isInWords = readsWords(quantizedPanels(op.getLayout(), op.getWeight()), target);
+    kernel.wideRows = isInWords == (groupsOf(op) > 1) ? kWideRows : isInWords ? 1 : kernel.rows;
   } else {
     kernel.unrolledSteps = kUnrolledSteps;
   }
@@ -164,7 +173,7 @@ LogicalResult verifyTaskRows(attn::LinearOp op, attn_cpu::LinearScheduleAttr sch
                                   << kMostTaskRows << ", found " << schedule.getTaskRows();
 }
 
-LogicalResult verifyBlocks(attn::LinearOp op, attn_cpu::LinearScheduleAttr schedule) {
+LogicalResult verifyBlocks(attn::LinearOp op, attn_cpu::LinearScheduleAttr schedule, const TargetInfo &target) {
   const bool isBlocked = schedule.getDepth().has_value();
   constexpr llvm::StringLiteral when = "with 'depth'";
   if (failed(verifyPresence(op, "panels", schedule.getPanels().has_value(), isBlocked, when)) ||
@@ -182,10 +191,10 @@ LogicalResult verifyBlocks(attn::LinearOp op, attn_cpu::LinearScheduleAttr sched
                                       << *schedule.getPackRows();
   }
   if (schedule.getRowPanels()) {
-    if (!schedule.getKernel().getWideRows() || !mayReadPanelsTogether(op))
-      return op.emitOpError(
-          "has a schedule with 'row_panels', but only VNNI-packed panels, and those of f32 and f16 for "
-          "rows of f32, are read side by side, with 'wide_rows' and one matrix");
+    if (!schedule.getKernel().getWideRows() || !mayReadPanelsTogether(op, target))
+      return op.emitOpError("has a schedule with 'row_panels', but only VNNI-packed panels, those of f32 and f16 for "
+                            "rows of f32, and those of 4 bits in vectors of 32 bytes, are read side by side, with "
+                            "'wide_rows' and one matrix");
     if (failed(verifyMost(op, "row_panels", *schedule.getRowPanels(), kMostRowPanels)))
       return failure();
   }
@@ -261,8 +270,8 @@ attn_cpu::LinearScheduleAttr cpu::chooseLinear(attn::LinearOp op, const TargetIn
     kernel.prefetchTiles *= 2;
   }
   taskRows = llvm::alignTo(taskRows, rows.front());
-  if (kernel.wideRows && mayReadPanelsTogether(op))
-    rowPanels = kRowPanels;
+  if (kernel.wideRows && mayReadPanelsTogether(op, target))
+    rowPanels = quantized ? kNibbleRowPanels : kRowPanels;
   if (depth)
     panels = kTaskPanels, manyRows = kManyRows, finish = kFinishedRows;
   if (depth || rowPanels)
@@ -278,7 +287,7 @@ attn_cpu::LinearScheduleAttr cpu::chooseLinear(attn::LinearOp op, const TargetIn
 
 LogicalResult cpu::verifyLinear(attn::LinearOp op, attn_cpu::LinearScheduleAttr schedule, const TargetInfo &target) {
   if (failed(verifyRows(op, "rows", schedule.getRows())) || failed(verifyTaskRows(op, schedule)) ||
-      failed(verifyBlocks(op, schedule)) ||
+      failed(verifyBlocks(op, schedule, target)) ||
       failed(verifyPresence(op, "widen_rows", schedule.getWidenRows().has_value(),
                             widensPanels(op, target) ||
                                 unpacksPanels(quantizedPanels(op.getLayout(), op.getWeight()), target),

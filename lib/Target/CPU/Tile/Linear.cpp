@@ -247,7 +247,9 @@ Sums accumulateRow(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostPa
   auto add = [&](ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t firstPlace, int64_t count, Value p, Value all) {
     LinearTask task = taskOf(b, matmul, p, row);
     task.packed = nullptr;
-    task.k = task.rowExtent = matmul.k;
+    task.k = matmul.k; // the whole of it also where other rows take k in blocks
+    if (!matmul.quantized)
+      task.rowExtent = matmul.k;
     Value nth = arith::AddIOp::create(b, firstPanel, p);
     SmallVector<int64_t> shape(cast<RankedTensorType>(matmul.panels.getType()).getShape());
     shape[0] = count;

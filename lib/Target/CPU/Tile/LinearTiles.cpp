@@ -219,7 +219,10 @@ Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value 
 }
 
 Value tile::multiplyRow(ImplicitLocOpBuilder &b, const LinearTask &task, Value dest) {
-  Value row = inputRows(b, task, 1, task.firstRow), start = fillWithZero(b, dest);
+  Value row = inputRows(b, task, 1, task.firstRow);
+  if (task.quantized)
+    return emitMatmul(b, task, row, dest);
+  Value start = fillWithZero(b, dest);
   if (task.isVnniPacked)
     return cpu::withKernel(attn_cpu::VnniMatmulOp::create(b, dest.getType(), row, task.weight, start),
                            task.schedule.getKernel());

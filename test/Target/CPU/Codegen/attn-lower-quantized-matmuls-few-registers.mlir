@@ -53,6 +53,24 @@ module attributes {attn.target = {int8_pairs, vector_bytes = 32 : i64, vector_re
     return
   }
 
+  // A single row and two panels: a group of one, then of the other; eight sums of f32 are carried.
+  // CHECK-LABEL: @side_by_side
+  func.func @side_by_side(%rows: memref<1x128xi8>, %panels: memref<2x2x576xi8>, %dest: memref<1x64xf32>) {
+    // CHECK: scf.for {{.*}} = %c0{{.*}} to %c2{{.*}} iter_args
+    // CHECK: memref.prefetch %arg1[%c0{{[_0-9]*}}, %arg3,
+    // CHECK-COUNT-4: vector.load %arg1[%c0{{[_0-9]*}}, %arg3, %{{[^]]*}}] : memref<2x2x576xi8>, vector<32xi8>
+    // CHECK-COUNT-4: vector.fma
+    // CHECK: memref.prefetch %arg1[%c1{{[_0-9]*}}, %arg3,
+    // CHECK-COUNT-4: vector.load %arg1[%c1{{[_0-9]*}}, %arg3, %{{[^]]*}}] : memref<2x2x576xi8>, vector<32xi8>
+    // CHECK-COUNT-4: vector.fma
+    // CHECK: scf.yield
+    // CHECK-COUNT-8: vector.store {{.*}} vector<8xf32>
+    // CHECK-NOT: vector.store
+    attn_cpu.quantized_matmul %rows, %panels, %dest depth 64 of !attn.quantized<u4 group 32 axis 0> {attn.schedule = #kernel}
+      : memref<1x128xi8>, memref<2x2x576xi8>, memref<1x64xf32>
+    return
+  }
+
   // A single row takes all 32 columns: no loop over halves, nibbles are unpacked in registers, f32 sums are carried.
   // CHECK-LABEL: @row
   func.func @row(%rows: memref<1x128xi8>, %panel: memref<2x576xi8>, %dest: memref<1x32xf32>) {

@@ -88,8 +88,8 @@ module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-// 16 registers: tiles of 12 and 6 rows, a single row takes whole lines, tasks of many rows unpack a panel once.
-// CHECK: #attn_cpu.linear_schedule<kernel = <columns = 16, group_rows = 2, {{.*}} rows = 6, {{.*}}unroll = 4, wide_rows = 1>, rows = [12, 6, 3, 2, 1], task_rows = 216, widen_rows = 24>
+// 16 registers: tiles of 12 and 6 rows, the latter take whole lines of 4 bits and a single row two panels at once, tasks of many rows unpack a panel once.
+// CHECK: #attn_cpu.linear_schedule<kernel = <columns = 16, group_rows = 2, {{.*}} rows = 6, {{.*}}unroll = 4, wide_rows = 6>, row_panels = 2, rows = [12, 6, 3, 2, 1], task_rows = 216, tasks = 8, widen_rows = 24>
 // CHECK: #attn_cpu.linear_schedule<kernel = <columns = 16, {{.*}} rows = 6, {{.*}}unroll = 4, wide_rows = 1>, rows = [12, 6, 3, 2, 1], task_rows = 216>
 module attributes {attn.target = {int8_pairs, vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   func.func @pairs(%x: tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, %w: tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>>) -> tensor<?x64xf32> {

@@ -123,7 +123,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
-    // expected-error@+1 {{has a schedule with 'row_panels', but only VNNI-packed panels, and those of f32 and f16 for rows of f32, are read side by side, with 'wide_rows' and one matrix}}
+    // expected-error@+1 {{has a schedule with 'row_panels', but only VNNI-packed panels, those of f32 and f16 for rows of f32, and those of 4 bits in vectors of 32 bytes, are read side by side, with 'wide_rows' and one matrix}}
     %y = attn.linear %x, %w {attn.schedule = #attn_cpu.linear_schedule<row_panels = 3, rows = [12, 1], task_rows = 216, tasks = 8, kernel = <columns = 16, rows = 6>>, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
     return %y : tensor<?x64xf32>
   }

@@ -5,10 +5,13 @@
 #linear = #attn_cpu.linear_schedule<kernel = <columns = 16, group_rows = 2, rows = 6>, rows = [12, 1], task_rows = 24, widen_rows = 24>
 #ones = #attn_cpu.linear_schedule<kernel = <columns = 16, group_rows = 2, rows = 6>, rows = [1], task_rows = 1, widen_rows = 24>
 #bytes = #attn_cpu.linear_schedule<kernel = <columns = 16, group_rows = 2, rows = 6>, rows = [12, 1], task_rows = 24>
+#streams = #attn_cpu.linear_schedule<kernel = <columns = 16, group_rows = 2, rows = 6, wide_rows = 1>, row_panels = 2, rows = [6, 1], task_rows = 6, tasks = 1, widen_rows = 24>
 
 module attributes {attn.target = {int8_pairs, vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   attn.parameter @narrow : tensor<2x64x32x!attn.quantized<u4 group 32 axis 0 zero_points = true>> from [#attn.source<"n">]
     {layout = #attn_cpu.packed<shape = [64, 64], interleave = 8>, offset = 0 : i64, stride = 2560 : i64}
+  attn.parameter @five : tensor<5x64x32x!attn.quantized<u4 group 32 axis 0 zero_points = true>> from [#attn.source<"f">]
+    {layout = #attn_cpu.packed<shape = [64, 160], interleave = 8>, offset = 16384 : i64, stride = 6400 : i64}
   attn.parameter @wide : tensor<2x64x32x!attn.quantized<u8 group 32 axis 0>> from [#attn.source<"w">]
     {layout = #attn_cpu.packed<shape = [64, 64], interleave = 4>, offset = 4096 : i64, stride = 4352 : i64}
 
@@ -39,6 +42,22 @@ module attributes {attn.target = {int8_pairs, vector_bytes = 32 : i64, vector_re
     // CHECK: attn_cpu.quantized_matmul {{.*}} words {{.*}} : tensor<12x192xi8>, tensor<2x1088xi8>, tensor<12x32xf32>
     %z = attn.linear %q, %w {attn.schedule = #bytes, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<2x64x32x!attn.quantized<u8 group 32 axis 0>> -> tensor<?x64xf32>
     return %y, %z : tensor<?x64xf32>, tensor<?x64xf32>
+  }
+
+  // A single row reads two panels of 4 bits side by side, all groups of each, and the last one alone.
+  // CHECK-LABEL: @side_by_side
+  func.func @side_by_side(%x: tensor<?x64xf32>) -> tensor<?x160xf32> {
+    // CHECK: %[[ROW:.*]] = arith.cmpi eq, %{{.*}}, %c1
+    // CHECK: scf.for {{.*}} step %c2
+    // CHECK: attn_cpu.quantized_matmul {{.*}} : tensor<1x128xi8>, tensor<2x2x640xi8>, tensor<1x64xf32> -> tensor<1x64xf32>
+    // CHECK: attn_cpu.quantized_matmul {{.*}} : tensor<1x128xi8>, tensor<1x2x640xi8>, tensor<1x32xf32> -> tensor<1x32xf32>
+    // CHECK: arith.select %[[ROW]], %c0{{.*}}, %c1
+    // CHECK: attn_cpu.quantized_matmul {{.*}} unpacked {{.*}} : tensor<6x128xi8>, tensor<4x640xi8>, tensor<6x32xf32>
+    // CHECK: attn_cpu.quantized_matmul {{.*}} : tensor<1x128xi8>, tensor<2x640xi8>, tensor<1x32xf32>
+    %q = attn.quantize_rows %x : tensor<?x64xf32> -> tensor<?x64x!attn.quantized<s8 group 32 axis 1>>
+    %n = attn.parameter_slice @five : tensor<5x64x32x!attn.quantized<u4 group 32 axis 0 zero_points = true>>
+    %y = attn.linear %q, %n {attn.schedule = #streams, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<5x64x32x!attn.quantized<u4 group 32 axis 0 zero_points = true>> -> tensor<?x160xf32>
+    return %y : tensor<?x160xf32>
   }
 
   // Near miss: tiles of one size take all rows, however few.
