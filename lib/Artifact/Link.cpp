@@ -6,7 +6,10 @@
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <deque>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace rapt::artifact {
@@ -20,6 +23,14 @@ std::string list(const std::vector<std::string> &names) {
   for (const std::string &name : names)
     text += (text.empty() ? "" : ", ") + json::printable(name);
   return text.empty() ? "nothing" : text;
+}
+
+/// The version script: everything else stays inside the library.
+std::string exportsScript(const std::vector<std::string> &exports) {
+  std::string script = "{ global: ";
+  for (const std::string &name : exports)
+    script += name + "; ";
+  return script + "local: *; };\n";
 }
 
 } // namespace
@@ -93,12 +104,9 @@ Status checkSymbols(std::string_view elf, const std::vector<std::string> &export
   return {};
 }
 
-Expected<std::unique_ptr<StagedFile>> linkShared(const LinkRequest &request) {
+Expected<std::string> linkShared(const LinkRequest &request) {
   RAPT_ASSIGN_OR_RETURN(std::string linker, findLinker(request.toolFolder));
-  std::string script = "{ global: ";
-  for (const std::string &name : request.exports)
-    script += name + "; ";
-  const MemoryFile object(request.object), exports(script + "local: *; };\n");
+  const MemoryFile object(request.object), exports(exportsScript(request.exports));
   // The linker's output goes to memory too: only checked bytes reach the output's directory, and a full disk is
   // reported by our own write.
   const MemoryFile library("");
@@ -108,14 +116,20 @@ Expected<std::unique_ptr<StagedFile>> linkShared(const LinkRequest &request) {
       runProgram(linkCommand(linker, object.path(), exports.path(), request.pageBytes, "-"), kLinker, library));
   RAPT_ASSIGN_OR_RETURN(std::string bytes, withContext(shownPath(request.output), library.text(kLinker)));
   RAPT_RETURN_IF_ERROR(withContext(shownPath(request.output), checkSymbols(bytes, request.exports)));
-  return StagedFile::createWith(request.output, bytes, 0777);
+  return bytes;
 }
 
-Expected<std::unique_ptr<StagedFile>> stageCode(const LinkRequest &request, CodeForm form) {
-  if (form == CodeForm::Library)
-    return linkShared(request);
-  return StagedFile::createWith(request.output, form == CodeForm::Archive ? makeArchive(request.object, request.exports)
-                                                                          : request.object);
+Expected<std::string> linkIdentity(const LinkRequest &request) {
+  RAPT_ASSIGN_OR_RETURN(std::string linker, findLinker(request.toolFolder));
+  struct stat file;
+  if (stat(linker.c_str(), &file) != 0)
+    return Error{shownPath(linker) + ": cannot be read: " + std::strerror(errno)};
+  std::string text;
+  for (const std::string &word : linkCommand(linker, "object", "exports", request.pageBytes, "library"))
+    text += word + '\0';
+  for (const auto number : {file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec})
+    text += std::to_string(number) + '\0';
+  return text + exportsScript(request.exports);
 }
 
 std::string makeArchive(std::string_view object, const std::vector<std::string> &exports) {

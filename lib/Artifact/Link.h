@@ -1,6 +1,7 @@
 //===- Link.h - From object code to the library a user gets --------------------===//
 #pragma once
-#include "lib/Artifact/StagedFile.h"
+#include "lib/Support/Expected.h"
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -8,7 +9,7 @@ namespace rapt::artifact {
 
 struct LinkRequest {
   std::string_view object; ///< bytes of one ELF object
-  std::string output;      ///< path of the library; its bytes do not depend on it
+  std::string output;      ///< path of the library, for messages; its bytes do not depend on it
   std::vector<std::string> exports;
   std::string toolFolder;    ///< where the running tool lies: ld.lld is looked for there first
   uint64_t pageBytes = 4096; ///< the largest page of memory that systems of the target have
@@ -28,14 +29,13 @@ std::vector<std::string> joinCommand(const std::string &linker, const std::vecto
 /// One object with the content of all. `toolFolder` as above.
 Expected<std::string> joinObjects(const std::vector<std::string> &objects, const std::string &toolFolder);
 
-/// A shared library under a temporary name beside the output until commit. Checked: it exports exactly `exports`, needs
-/// no library, and leaves at most memcpy, memmove and memset undefined.
-Expected<std::unique_ptr<StagedFile>> linkShared(const LinkRequest &request);
+/// The bytes of a shared library. Checked: it exports exactly `exports`, needs no library, and leaves at most memcpy,
+/// memmove and memset undefined.
+Expected<std::string> linkShared(const LinkRequest &request);
 
-enum class CodeForm { Object, Archive, Library };
-
-/// Writes the object itself, an archive of it, or a library by linkShared, under a temporary name until commit.
-Expected<std::unique_ptr<StagedFile>> stageCode(const LinkRequest &request, CodeForm form);
+/// Text that differs where linkShared may make other bytes of the same object: for another linker (its path, size and
+/// time of change say which one it is), other exports or other pages.
+Expected<std::string> linkIdentity(const LinkRequest &request);
 
 /// An archive with one member and a symbol table; no time, owner or path inside.
 std::string makeArchive(std::string_view object, const std::vector<std::string> &exports);

@@ -1,6 +1,7 @@
 //===- Compile.cpp - The work of raptc -------------------------------------------------------------===//
 #include "lib/Driver/Compile.h"
 #include "dialect/Attn/AttnDialect.h"
+#include "lib/Artifact/Link.h"
 #include "lib/Artifact/Threads.h"
 #include "lib/Driver/CheckTokenizer.h"
 #include "lib/Driver/Describe.h"
@@ -86,7 +87,7 @@ private:
   bool saveWeights();
   bool openWeights();
   bool packWeights();
-  artifact::LinkRequest linkRequest(const std::string &object);
+  bool makeCode(const std::string &object, const std::vector<std::string> &exports, std::string &code);
   MaybeFailure emitVariant(size_t variant, host::Output output, std::string &code);
   bool emitObject(std::string &object);
   void removeOldWeights(const std::string &name);
@@ -646,11 +647,11 @@ bool Compilation::emitObject(std::string &object) {
                          variants.size() * 3 * (isKept ? 3 : 1));
   if (!atTheSameTime(variants.size(), emitOne))
     return false;
-  phases.enter("linking");
   if (objects.size() == 1) {
     object = std::move(objects.front());
     return true;
   }
+  phases.enter("joining objects");
   Expected<std::string> joined = artifact::joinObjects(objects, artifact::directoryOf(tool));
   if (!joined)
     return fail(WrongInput, joined.error().message);
@@ -658,12 +659,28 @@ bool Compilation::emitObject(std::string &object) {
   return true;
 }
 
-artifact::LinkRequest Compilation::linkRequest(const std::string &object) {
-  return {object,
-          paths.main,
-          {manifest.name + "_module"},
-          artifact::directoryOf(tool),
-          variants.front().machine.pageBytes()};
+/// What the user asked for of the object: itself, an archive, or a library, which the object cache may have.
+bool Compilation::makeCode(const std::string &object, const std::vector<std::string> &exports, std::string &code) {
+  if (Status clean = artifact::checkSymbols(object, exports); !clean)
+    return failInternally(clean.error().message);
+  if (emit != Emit::Library || paths.isDiscarded) {
+    code = emit == Emit::Archive ? artifact::makeArchive(object, exports) : object;
+    return true;
+  }
+  const artifact::LinkRequest request{object, paths.main, exports, artifact::directoryOf(tool),
+                                      variants.front().machine.pageBytes()};
+  auto link = [&](std::string &library) -> MaybeFailure {
+    phases.enter("linking");
+    Expected<std::string> linked = artifact::linkShared(request);
+    if (!linked)
+      return Failure{WrongInput, linked.error().message};
+    library = std::move(*linked);
+    return std::nullopt;
+  };
+  Expected<std::string> identity = cache.isOn() ? artifact::linkIdentity(request) : Error{""};
+  return passed(identity ? first().findOrMake([&] { return host::keyOf({"library", *identity, object}); }, link,
+                                              "object cache for the library", code)
+                         : link(code));
 }
 
 bool Compilation::saveWeights() {
@@ -679,14 +696,12 @@ bool Compilation::saveWeights() {
 bool Compilation::writeKernel() {
   if (Status named = checkKernelNames(manifest); !named)
     return fail(WrongInput, shownPath(options.input) + ": " + named.error().message);
-  std::string object;
-  if (!emitObject(object))
+  std::string object, code;
+  if (!emitObject(object) || !makeCode(object, kernelExports(manifest), code))
     return false;
-  if (Status clean = artifact::checkSymbols(object, kernelExports(manifest)); !clean)
-    return failInternally(clean.error().message);
   if (paths.isDiscarded)
     return true;
-  if (Status written = writeKernelFiles(manifest, paths, emit, linkRequest(object)); !written)
+  if (Status written = writeKernelFiles(manifest, paths, emit, code); !written)
     return failOf(written);
   phases.endProgress();
   writeToStderr(kernelReport(manifest, paths, emit, {phases.elapsed(), 0}, options));
@@ -712,15 +727,12 @@ bool Compilation::writeArtifact() {
   if (!packWeights())
     return false;
   injectFault(options, "object");
-  std::string object;
-  if (!emitObject(object))
+  std::string object, code;
+  if (!emitObject(object) || !makeCode(object, {manifest.name + "_module"}, code))
     return false;
-  const artifact::LinkRequest link = linkRequest(object);
-  if (Status clean = artifact::checkSymbols(object, link.exports); !clean)
-    return failInternally(clean.error().message);
   if (paths.isDiscarded)
     return saveWeights();
-  auto made = artifact::stageCode(link, codeFormOf(emit));
+  auto made = stageCode(paths, emit, code);
   if (!made)
     return fail(WrongInput, made.error().message);
   auto header = artifact::StagedFile::createWith(paths.header(), artifact::writeHeader(manifest));

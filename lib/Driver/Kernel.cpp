@@ -30,10 +30,9 @@ std::vector<std::string> driver::kernelExports(const artifact::Manifest &manifes
 }
 
 Status driver::writeKernelFiles(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit,
-                                artifact::LinkRequest link) {
-  link.exports = kernelExports(manifest);
+                                const std::string &code) {
   auto header = artifact::StagedFile::createWith(paths.header(), artifact::writeKernelHeader(manifest));
-  auto made = artifact::stageCode(link, codeFormOf(emit));
+  auto made = stageCode(paths, emit, code);
   for (auto *file : {&header, &made})
     if (!*file)
       return file->error();

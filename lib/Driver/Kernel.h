@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "lib/Artifact/Link.h"
 #include "lib/Artifact/Manifest.h"
 #include "lib/Driver/Output.h"
 
@@ -18,9 +17,8 @@ Status checkKernelNames(const artifact::Manifest &manifest);
 /// The symbols that a kernel's object defines: NAME and NAME_scratch for each entry.
 std::vector<std::string> kernelExports(const artifact::Manifest &manifest);
 
-/// Writes the header and the code as an object, archive or shared library, as `emit` says; both or none. `link` has all
-/// but the exports.
+/// Writes the header and the code, which is an object, an archive or a shared library, as `emit` says; both or none.
 Status writeKernelFiles(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit,
-                        artifact::LinkRequest link);
+                        const std::string &code);
 
 } // namespace rapt::driver

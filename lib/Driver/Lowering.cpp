@@ -262,6 +262,8 @@ MaybeFailure Lowering::runDevicePasses(void (Target::*add)(OpPassManager &) cons
                                         : MaybeFailure(internalFailure("cannot generate code for the device"));
 }
 
+constexpr const char *kCachePhase = "object cache";
+
 MaybeFailure Lowering::compileDeviceCode() {
   const Target &target = *targetNamed(options.target);
   const std::string source = cache.isOn() ? target.deviceSource(*module) : "";
@@ -275,8 +277,8 @@ MaybeFailure Lowering::compileDeviceCode() {
     return failure;
   };
   std::string text;
-  if (MaybeFailure failure =
-          findOrGenerate([&] { return host::keyOf({"device", source}); }, compile, *variants.front(), text))
+  if (MaybeFailure failure = findOrMake([&] { return host::keyOf({"device", source}); }, compile,
+                                        phaseFor(kCachePhase, *variants.front()), text))
     return failure;
   if (!isInPlace)
     target.setDeviceText(*module, text);
@@ -307,7 +309,7 @@ MaybeFailure Lowering::assembleDeviceCode() {
     };
     auto makeKey = [&] { return host::keyOf({"machine code", program->getBuffer(), architecture, text}); };
     std::string code;
-    failure = program ? findOrGenerate(makeKey, make, *variants.front(), code) : make(code);
+    failure = program ? findOrMake(makeKey, make, phaseFor(kCachePhase, *variants.front()), code) : make(code);
     if (failure)
       return Error{failure->message};
     return code;
@@ -355,14 +357,14 @@ MaybeFailure Lowering::generate(host::Code &translated, const CodeVariant &varia
   return std::nullopt;
 }
 
-MaybeFailure Lowering::findOrGenerate(llvm::function_ref<std::string()> makeKey,
-                                      llvm::function_ref<MaybeFailure(std::string &)> make, const CodeVariant &variant,
-                                      std::string &code) {
+MaybeFailure Lowering::findOrMake(llvm::function_ref<std::string()> makeKey,
+                                  llvm::function_ref<MaybeFailure(std::string &)> make, const std::string &phase,
+                                  std::string &code) {
   std::string key;
   std::optional<std::string> found;
   bool isChecked = false;
   {
-    Phases::Step timed(phases, phaseFor("object cache", variant));
+    Phases::Step timed(phases, phase);
     key = makeKey();
     found = cache.find(key);
     isChecked = found && isDrawn(key, options.cacheCheck.oneIn, options.cacheCheck.seed);
@@ -378,8 +380,8 @@ MaybeFailure Lowering::findOrGenerate(llvm::function_ref<std::string()> makeKey,
   if (found)
     return *found == code ? std::nullopt
                           : MaybeFailure(internalFailure("the object cache entry " + cache.pathOf(key) +
-                                                         " has other bytes than the object that was generated again"));
-  Phases::Step timed(phases, phaseFor("object cache", variant));
+                                                         " has other bytes than what was made again"));
+  Phases::Step timed(phases, phase);
   cache.store(key, code);
   timed.conclude("store", 0);
   return std::nullopt;
@@ -420,6 +422,6 @@ MaybeFailure Lowering::emit(const CodeVariant &variant, const host::Exports &exp
     return internalFailure(translated.error().message);
   auto makeKey = [&] { return host::keyOf(*translated, variant.machine, level(), output); };
   auto make = [&](std::string &object) { return generate(*translated, variant, output, object); };
-  MaybeFailure failure = isCached ? findOrGenerate(makeKey, make, variant, code) : make(code);
+  MaybeFailure failure = isCached ? findOrMake(makeKey, make, phaseFor(kCachePhase, variant), code) : make(code);
   return failure || !isManifestLast ? failure : setManifest(code, table->manifest);
 }

@@ -60,6 +60,10 @@ public:
   MaybeFailure emit(const CodeVariant &variant, const host::Exports &exports, host::Output output, std::string &code);
   /// The text of the code for the device.
   MaybeFailure emitDevice(std::string &text);
+  /// The code of a key in the object cache, or made and kept. `phase` is a name for the time in the cache.
+  MaybeFailure findOrMake(llvm::function_ref<std::string()> makeKey,
+                          llvm::function_ref<MaybeFailure(std::string &)> make, const std::string &phase,
+                          std::string &code);
   /// Whatever goes wrong on this thread from now on is of this module.
   void enter() const { enterStep(step); }
 
@@ -79,10 +83,6 @@ private:
   host::Level level() const;
   /// LLVM's part of emit().
   MaybeFailure generate(host::Code &translated, const CodeVariant &variant, host::Output output, std::string &code);
-  /// The code of a key in the object cache, or generated and kept.
-  MaybeFailure findOrGenerate(llvm::function_ref<std::string()> makeKey,
-                              llvm::function_ref<MaybeFailure(std::string &)> make, const CodeVariant &variant,
-                              std::string &code);
   PipelineOptions pipelineOptions() const;
   std::string phaseFor(const std::string &name, const CodeVariant &variant) const;
 

@@ -25,12 +25,6 @@ std::optional<Emit> driver::emitNamed(std::string_view name) {
   return std::nullopt;
 }
 
-artifact::CodeForm driver::codeFormOf(Emit emit) {
-  return emit == Emit::Library   ? artifact::CodeForm::Library
-         : emit == Emit::Archive ? artifact::CodeForm::Archive
-                                 : artifact::CodeForm::Object;
-}
-
 std::string driver::stemOf(const std::string &path) {
   std::string_view name = path;
   while (name.size() > 1 && name.ends_with('/'))
@@ -108,6 +102,11 @@ CommandFiles OutputPaths::list(const Options &options, Emit emit, const std::vec
           files.addOutput(folder + "/" + base + "." + label + suffix, "an intermediate result");
     }
   return files;
+}
+
+Expected<std::unique_ptr<artifact::StagedFile>> driver::stageCode(const OutputPaths &paths, Emit emit,
+                                                                  std::string_view code) {
+  return artifact::StagedFile::createWith(paths.main, code, emit == Emit::Library ? 0777 : 0666);
 }
 
 Status driver::writeText(const std::string &path, std::string_view text) {

@@ -1,6 +1,6 @@
 //===- Output.h - Where results go ------------------------------------------------------*- C++ -*-===//
 #pragma once
-#include "lib/Artifact/Link.h"
+#include "lib/Artifact/StagedFile.h"
 #include "lib/Driver/Options.h"
 #include "lib/Support/CommandFiles.h"
 #include <string_view>
@@ -27,9 +27,6 @@ enum class Emit {
 const char *nameOf(Emit emit);
 std::optional<Emit> emitNamed(std::string_view name);
 
-/// The form of Object, Archive and Library.
-artifact::CodeForm codeFormOf(Emit emit);
-
 /// The last component of `path` without its last suffix.
 std::string stemOf(const std::string &path);
 
@@ -48,6 +45,9 @@ struct OutputPaths {
   /// `labels` are those of writeIntermediate.
   CommandFiles list(const Options &options, Emit emit, const std::vector<std::string> &labels) const;
 };
+
+/// The code's file under a temporary name until commit: programs can run a library.
+Expected<std::unique_ptr<artifact::StagedFile>> stageCode(const OutputPaths &paths, Emit emit, std::string_view code);
 
 /// Writes text to `path`, to stdout when it is empty, or nowhere for /dev/null.
 Status writeText(const std::string &path, std::string_view text);

@@ -36,8 +36,8 @@ TEST_F(LinkTest, ExportsOneSymbolAndHasTheSameBytesAnywhere) {
   for (const char *name : {"/a.so", "/b.so"}) {
     auto library = linkShared({object, folder + name, {"gpt2_module"}, folder});
     ASSERT_TRUE(library) << library.error().message;
-    ASSERT_TRUE((*library)->commit());
-    const std::string bytes = *readFile(folder + name, 1 << 20);
+    const std::string bytes = *library;
+    std::ofstream(folder + name, std::ios::binary) << bytes;
     auto symbols = readElfSymbols(bytes);
     ASSERT_TRUE(symbols);
     EXPECT_EQ(symbols->defined, std::vector<std::string>{"gpt2_module"});
@@ -57,7 +57,6 @@ TEST_F(LinkTest, ForeignSymbolsAreRefused) {
   auto library = linkShared({object, folder + "/a.so", {"gpt2_module"}, folder});
   ASSERT_FALSE(library);
   EXPECT_EQ(library.error().message, folder + "/a.so: the code leaves expf undefined");
-  EXPECT_FALSE(std::filesystem::exists(folder + "/a.so"));
 }
 
 TEST_F(LinkTest, AFailingOrKilledLinkerIsNamed) {
@@ -71,6 +70,22 @@ TEST_F(LinkTest, AFailingOrKilledLinkerIsNamed) {
   EXPECT_EQ(with("#!/bin/sh\necho no space >&2; exit 3\n"),
             linker + ": the linker failed with exit status 3: no space");
   EXPECT_EQ(with("#!/bin/sh\nkill -9 $$\n"), linker + ": the linker was killed by signal 9 (Killed)");
+}
+
+TEST_F(LinkTest, IdentityIsThatOfTheLinkerTheExportsAndThePages) {
+  auto identity = [&](const std::string &name, uint64_t pageBytes) {
+    return *linkIdentity({"", "a.so", {name}, folder, pageBytes});
+  };
+  const std::string first = identity("gpt2_module", 4096);
+  EXPECT_EQ(identity("gpt2_module", 4096), first);
+  EXPECT_NE(identity("bert_module", 4096), first);
+  EXPECT_NE(identity("gpt2_module", 65536), first);
+  std::ofstream(folder + "/ld.lld") << "#!/bin/sh\n";
+  std::filesystem::permissions(folder + "/ld.lld", std::filesystem::perms::all);
+  const std::string beside = identity("gpt2_module", 4096);
+  EXPECT_NE(beside, first);
+  std::ofstream(folder + "/ld.lld", std::ios::app) << "exit 1\n";
+  EXPECT_NE(identity("gpt2_module", 4096), beside);
 }
 
 TEST_F(LinkTest, ArchivesLinkIntoPrograms) {
