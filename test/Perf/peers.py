@@ -11,6 +11,7 @@ import sys
 import numpy as np
 
 import peers_models
+from configurations import configuration
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 HERE = os.path.join(ROOT, "test", "Perf")
@@ -53,8 +54,7 @@ class Decoder:
 
     @functools.cached_property
     def config(self):
-        with open(os.path.join(ROOT, "test", "models", self.model, "config.json"), encoding="utf-8") as file:
-            return json.load(file)
+        return configuration(self.model)
 
     @property
     def vocabulary(self):
@@ -62,29 +62,42 @@ class Decoder:
 
     @property
     def shape(self):
-        """Layers, weights of a layer's matrices, channels of a token, of its queries and of its keys."""
+        """Weights of all layers' matrices, channels of a token, layers with attention, channels of their queries and of their keys,
+        and numbers of f32 in the states of other layers."""
         config = self.config
         if self.model == "gpt2":
-            width = config["n_embd"]
-            return config["n_layer"], 12 * width * width, width, width, width
-        width, inner, heads = config["hidden_size"], config["intermediate_size"], config["num_attention_heads"]
-        size = config.get("head_dim", width // heads)
+            width, layers = config["n_embd"], config["n_layer"]
+            return layers * 12 * width * width, width, layers, width, width, 0
+        width, layers, heads = config["hidden_size"], config["num_hidden_layers"], config["num_attention_heads"]
+        size, others, state = config.get("head_dim", width // heads), 0, 0
         queries, keys = heads * size, config["num_key_value_heads"] * size
-        return config["num_hidden_layers"], width * (2 * queries + 2 * keys + 3 * inner), width, queries, keys
+        inner, attentions, gates = config.get("intermediate_size"), layers, 0
+        if config["model_type"] == "lfm2":
+            inner, attentions = peers_models.lfm2_inner(config), len(config["full_attn_idxs"])
+            others, state = 4 * width * width, (config["conv_L_cache"] - 1) * width
+        elif config["model_type"] == "qwen3_5_text":
+            attentions, gates = layers // config["full_attention_interval"], queries
+            heads, of_keys, of_values = config["linear_num_value_heads"], config["linear_key_head_dim"], config["linear_value_head_dim"]
+            convolved = 2 * config["linear_num_key_heads"] * of_keys + heads * of_values
+            others = width * (convolved + 2 * heads * of_values + 2 * heads)
+            state = heads * of_keys * of_values + (config["linear_conv_kernel_dim"] - 1) * convolved
+        weights = 3 * layers * width * inner + attentions * width * (2 * queries + gates + 2 * keys) + (layers - attentions) * others
+        return weights, width, attentions, queries, keys, (layers - attentions) * state
 
     def operations(self, tokens):
-        """Operations of a prompt; the last token alone has logits."""
-        layers, weights, width, queries, _ = self.shape
-        return layers * (2 * tokens * weights + 2 * queries * tokens * (tokens + 1)) + 2 * self.vocabulary * width
+        """Operations of a prompt's matmuls and attention; the last token alone has logits."""
+        weights, width, attentions, queries, _, _ = self.shape
+        return 2 * tokens * weights + attentions * 2 * queries * tokens * (tokens + 1) + 2 * self.vocabulary * width
 
     def bytes(self, length):
         """The bytes that one token behind `length` others reads."""
-        layers, weights, width, _, keys = self.shape
+        weights, width, attentions, _, keys, states = self.shape
         of_weight, of_table, of_cache = self.sizes
-        return int(layers * (weights * of_weight + 2 * length * keys * of_cache) + self.vocabulary * width * of_table)
+        return int(weights * of_weight + attentions * 2 * length * keys * of_cache + 4 * states + self.vocabulary * width * of_table)
 
 
-# llama.cpp keeps keys and values of its flash attention in half precision, whatever the cache has.
+# llama.cpp keeps keys and values of its flash attention in half precision, whatever the cache has. In LFM2 and Qwen3.5 gates multiply the errors of 4 bits of seeded
+# weights until two roundings have little in common (0.8 to 1.0): that both engines run the same model is what their rows in bf16 tell.
 DECODERS = [
     Decoder("GPT-2 124M", "gpt2", "gpt2", [], F32, "f32", 1e-2, "f32", (4, 4, 4)),
     Decoder("GPT-2 124M in bf16", "gpt2-bf16", "gpt2", ["--dtype=bf16", "--cache-dtype=bf16"], BF16, "f16", 3e-2, "bf16", (2, 2, 2)),
@@ -100,6 +113,10 @@ DECODERS = [
     Decoder("Gemma 3 1B in 4 bits", "gemma3-4", "gemma-3-1b", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i4", (9 / 16, 17 / 16, 2)),
     Decoder("Phi-3 mini in 8 bits", "phi3-8", "phi-3-mini", ["--quantize=w8a8", "--cache-dtype=f16"], Q8_0, "f16", 0.1, "i8", (1, 1, 2)),
     Decoder("Phi-3 mini in 4 bits", "phi3-4", "phi-3-mini", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i4", (9 / 16, 9 / 16, 2)),
+    Decoder("LFM2 1.2B in bf16", "lfm2-bf16", "decoders/lfm2-1.2b", ["--cache-dtype=bf16"], BF16, "f16", 3e-2, "bf16", (2, 2, 2)),
+    Decoder("LFM2 1.2B in 4 bits", "lfm2-4", "decoders/lfm2-1.2b", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 2.0, "i4", (9 / 16, 17 / 16, 2)),
+    Decoder("Qwen3.5 0.8B in bf16", "qwen35-bf16", "decoders/qwen3.5-0.8b", ["--cache-dtype=bf16"], BF16, "f16", 3e-2, "bf16", (2, 2, 2)),
+    Decoder("Qwen3.5 0.8B in 4 bits", "qwen35-4", "decoders/qwen3.5-0.8b", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 2.0, "i4", (9 / 16, 17 / 16, 2)),
 ]
 
 
@@ -146,9 +163,11 @@ def prepare(cache, binaries, decoders, options):
 
 def prepare_model(cache, raptc, model, decoders, options):
     """One model in all widths. Intermediate files are removed: they take gigabytes."""
-    config = os.path.join(ROOT, "test", "models", model, "config.json")
+    settings, stem = configuration(model), os.path.join(cache, os.path.basename(model))
     gguf = {decoder.key: os.path.join(cache, f"{decoder.key}.gguf") for decoder in decoders}
-    weights, base, onnx = (os.path.join(cache, f"{model}{end}") for end in (".safetensors", "-as-it-is.gguf", ".onnx"))
+    config, weights, base, onnx = (f"{stem}{end}" for end in (".json", ".safetensors", "-as-it-is.gguf", ".onnx"))
+    with open(config, "w", encoding="utf-8") as file:
+        json.dump(settings, file)
     missing = not all(map(os.path.exists, [*gguf.values(), *([onnx] if model == "gpt2" else [])]))
     source = next(decoder for decoder in DECODERS if decoder.model == model)  # whose weights are as the configuration says
     for decoder in [*([source] if missing and source not in decoders else []), *decoders]:
@@ -156,11 +175,8 @@ def prepare_model(cache, raptc, model, decoders, options):
         run(raptc, config, "--random-weights=1", *decoder.options, *save, *options, "-o", os.path.join(cache, f"{decoder.key}.so"))
     if not missing:
         return
-    with open(config, encoding="utf-8") as file:
-        settings = json.load(file)
     tensors = peers_models.read_safetensors(weights)
-    write = peers_models.write_gpt2_gguf if model == "gpt2" else peers_models.write_decoder_gguf
-    write(base, tensors, settings)
+    peers_models.WRITERS.get(settings["model_type"], peers_models.write_decoder_gguf)(base, tensors, settings)
     if model == "gpt2":
         peers_models.write_onnx(onnx, tensors, settings, sum(TOKENS.values()))
     os.remove(weights)

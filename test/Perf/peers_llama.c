@@ -7,8 +7,23 @@
 #include <llama.h>
 
 static struct llama_context *context;
+/* A model with states goes back to the prompt's end by a copy of the sequence, as its states know no earlier length. */
+static int has_states;
 
-static void forget(int length) { llama_memory_seq_rm(llama_get_memory(context), 0, length, -1); }
+static void forget(int length) {
+  llama_memory_t memory = llama_get_memory(context);
+  llama_memory_seq_rm(memory, 0, has_states ? 0 : length, -1);
+  if (has_states && length)
+    llama_memory_seq_cp(memory, 1, 0, -1, -1);
+  else if (has_states)
+    llama_memory_seq_rm(memory, 1, -1, -1);
+}
+
+static void keep(void) {
+  llama_memory_t memory = llama_get_memory(context);
+  llama_memory_seq_rm(memory, 1, -1, -1);
+  llama_memory_seq_cp(memory, 0, 1, -1, -1);
+}
 
 static const float *feed(int position, int count) {
   static struct llama_batch batch;
@@ -24,6 +39,8 @@ static const float *feed(int position, int count) {
   }
   if (llama_decode(context, batch))
     fputs("llama_decode failed\n", stderr), exit(1);
+  if (has_states && position + count == PROMPT)
+    keep();
   return llama_get_logits_ith(context, -1);
 }
 
@@ -50,6 +67,8 @@ int main(int argc, char **argv) {
     return fprintf(stderr, "llama.cpp does not read %s\n", argv[1]), 1;
   struct llama_context_params options = llama_context_default_params();
   options.n_ctx = CAPACITY, options.n_batch = options.n_ubatch = PROMPT;
+  if ((has_states = llama_model_is_hybrid(model) || llama_model_is_recurrent(model)))
+    options.n_seq_max = 2, options.kv_unified = true;
   options.n_threads = options.n_threads_batch = atoi(argv[2]);
   options.type_k = options.type_v = strcmp(argv[5], "f16") ? GGML_TYPE_F32 : GGML_TYPE_F16;
   options.flash_attn_type = (enum llama_flash_attn_type)atoi(argv[4]);

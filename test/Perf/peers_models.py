@@ -23,8 +23,8 @@ def write_gguf(path, entries, arrays):
 
     head = b""
     for key, value in {**entries, "general.file_type": 0, "tokenizer.ggml.model": "no_vocab"}.items():
-        kind, data = {str: (8, text), int: (4, lambda v: struct.pack("<I", v)),
-                      float: (6, lambda v: struct.pack("<f", v))}[type(value)]
+        kind, data = {str: (8, text), int: (4, lambda v: struct.pack("<I", v)), float: (6, lambda v: struct.pack("<f", v)),
+                      list: (9, lambda v: struct.pack(f"<IQ{len(v)}i", 5, len(v), *v))}[type(value)]
         head += text(key) + struct.pack("<I", kind) + data(value)
     offset = 0
     for name, get in arrays:
@@ -104,6 +104,92 @@ def write_decoder_gguf(path, tensors, config):
         turned = family == "llama" and stem in ("self_attn.q_proj", "self_attn.k_proj")
         arrays.append((f"{layer}{names[stem]}.weight", lambda array=array, turned=turned: get(array, turned)))
     write_gguf(path, entries, arrays)
+
+
+def widened(array):
+    """bf16 as f32."""
+    return (array.astype(np.uint32) << 16).view(np.float32) if array.dtype == np.uint16 else array
+
+
+def write_layers_gguf(path, architecture, entries, tensors, names, change=lambda stem, array: array):
+    """A decoder whose layers are of several kinds. `names`: how GGUF calls the stem of a tensor of a layer, or of the model; vectors
+    and convolutions are of f32."""
+    def get(stem, array):
+        array = array.squeeze(1) if array.ndim == 3 else array
+        return change(stem, widened(array) if array.ndim == 1 or "conv" in names[stem] and min(array.shape) < 16 else array)
+
+    arrays = []
+    for name, array in tensors.items():
+        stem, layer = name.removeprefix("model."), ""
+        if stem.startswith("layers."):
+            number, stem = stem.removeprefix("layers.").split(".", 1)
+            layer = f"blk.{number}."
+        arrays.append((layer + names[stem], lambda stem=stem, array=array: get(stem, array)))
+    write_gguf(path, {"general.architecture": architecture, **{f"{architecture}.{key}": value for key, value in entries.items()}}, arrays)
+
+
+def matrices(names):
+    return {f"{name}.weight": f"{gguf}.weight" for name, gguf in names.items()}
+
+
+GATED_NAMES = {"mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
+LFM2_NAMES = matrices({
+    "embed_tokens": "token_embd", "embedding_norm": "token_embd_norm", "operator_norm": "attn_norm", "ffn_norm": "ffn_norm",
+    "feed_forward.w1": "ffn_gate", "feed_forward.w3": "ffn_up", "feed_forward.w2": "ffn_down", "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.out_proj": "attn_output", "self_attn.q_layernorm": "attn_q_norm",
+    "self_attn.k_layernorm": "attn_k_norm", "conv.conv": "shortconv.conv", "conv.in_proj": "shortconv.in_proj", "conv.out_proj": "shortconv.out_proj"})
+
+
+def lfm2_inner(config):
+    """Channels within a feed-forward."""
+    inner, multiple = config["block_ff_dim"], config["block_multiple_of"]
+    return -(-int(config["block_ffn_dim_multiplier"] * (2 * inner // 3)) // multiple) * multiple if config["block_auto_adjust_ff_dim"] else inner
+
+
+def write_lfm2_gguf(path, tensors, config):
+    attentions = config["full_attn_idxs"]
+    write_layers_gguf(path, "lfm2", {
+        "vocab_size": config["vocab_size"], "context_length": config["max_position_embeddings"], "embedding_length": config["hidden_size"],
+        "feed_forward_length": lfm2_inner(config), "block_count": config["num_hidden_layers"], "attention.head_count": config["num_attention_heads"],
+        "attention.head_count_kv": [config["num_key_value_heads"] if layer in attentions else 0 for layer in range(config["num_hidden_layers"])],
+        "attention.layer_norm_rms_epsilon": config["norm_eps"], "rope.freq_base": float(config["rope_theta"]),
+        "shortconv.l_cache": config["conv_L_cache"]}, tensors, LFM2_NAMES)
+
+
+QWEN35_NAMES = {**matrices({
+    "embed_tokens": "token_embd", "norm": "output_norm", "input_layernorm": "attn_norm", "post_attention_layernorm": "post_attention_norm",
+    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
+    "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", **GATED_NAMES, "linear_attn.in_proj_qkv": "attn_qkv",
+    "linear_attn.in_proj_z": "attn_gate", "linear_attn.in_proj_b": "ssm_beta", "linear_attn.in_proj_a": "ssm_alpha",
+    "linear_attn.conv1d": "ssm_conv1d", "linear_attn.norm": "ssm_norm", "linear_attn.out_proj": "ssm_out"}),
+    "linear_attn.dt_bias": "ssm_dt.bias", "linear_attn.A_log": "ssm_a"}
+
+
+def write_qwen35_gguf(path, tensors, config):
+    """As many heads of values as of keys: else those of values would change places. The 1 of the norms' 1 + w is added, but in the norm
+    of linear attention, and decays are -exp(A_log)."""
+    assert config["linear_num_value_heads"] == config["linear_num_key_heads"]
+    size, rope = config["head_dim"], config["rope_parameters"]
+
+    def change(stem, array):
+        if stem.endswith("A_log"):
+            return -np.exp(array)
+        return array + np.float32(1) if "norm" in stem and not stem.startswith("linear_attn") else array
+
+    write_layers_gguf(path, "qwen35", {
+        "vocab_size": config["vocab_size"], "context_length": config["max_position_embeddings"], "embedding_length": config["hidden_size"],
+        "feed_forward_length": config["intermediate_size"], "block_count": config["num_hidden_layers"],
+        "attention.head_count": config["num_attention_heads"], "attention.head_count_kv": config["num_key_value_heads"],
+        "attention.key_length": size, "attention.value_length": size, "attention.layer_norm_rms_epsilon": config["rms_norm_eps"],
+        "rope.freq_base": float(rope["rope_theta"]), "rope.dimension_count": int(size * rope["partial_rotary_factor"]),
+        "rope.dimension_sections": [*rope["mrope_section"], 0], "full_attention_interval": config["full_attention_interval"],
+        "ssm.conv_kernel": config["linear_conv_kernel_dim"], "ssm.state_size": config["linear_key_head_dim"],
+        "ssm.group_count": config["linear_num_key_heads"], "ssm.time_step_rank": config["linear_num_value_heads"],
+        "ssm.inner_size": config["linear_num_value_heads"] * config["linear_value_head_dim"]}, tensors, QWEN35_NAMES, change)
+
+
+# By model_type; of others, write_decoder_gguf.
+WRITERS = {"gpt2": write_gpt2_gguf, "lfm2": write_lfm2_gguf, "qwen3_5_text": write_qwen35_gguf}
 
 
 def field(number, value):

@@ -32,6 +32,7 @@ int main(int argc, char **argv) {
   check(rapt_module_open(argv[1], NULL, &module, why, sizeof why));
   check(rapt_pool_new(atoi(argv[2]), &pool, why, sizeof why));
   options.pool = pool, options.cache_tokens = options.window_slack = CAPACITY;
+  options.keep_states_every = PROMPT;
   check(rapt_context_new(module, &options, &context, why, sizeof why));
   check(rapt_sequence_new(context, &sequence, why, sizeof why));
   vocabulary = atoi(argv[3]);
