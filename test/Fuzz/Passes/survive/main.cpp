@@ -1,7 +1,8 @@
 //===- main.cpp - survive: runs passes on a module and on mutants of it -------------------===//
 //
-// A mutant is the module without some of its ops. Each pass runs on each mutant in a process
-// of its own, as rapt-opt would run it. It must end with a valid module or with an error.
+// A mutant is the module without some of its ops. Each pass runs on the module in a process of
+// its own, as rapt-opt would run it, and on the mutants in processes that several passes share.
+// It must end with a valid module or with an error.
 //
 //===----------------------------------------------------------------------------------------===//
 #include "Faulty.h"
@@ -168,28 +169,64 @@ struct Totals {
   unsigned runs = 0, refused = 0, findings = 0, invalid = 0;
 };
 
+void countRun(int status, Totals &totals) {
+  ++totals.runs;
+  totals.refused += status == Refused || status == MadeInvalid;
+}
+
+void report(ModuleOp module, const Plan &plan, const std::string &pipeline, std::string fault, Totals &totals) {
+  ++totals.findings;
+  Plan reduced = plan;
+  if (reduceSeconds)
+    reduce(module, reduced, pipeline, fault);
+  llvm::outs() << "FAIL " << pipeline << ": " << fault << "\n  again: survive " << input << " --passes='" << pipeline
+               << "'" << (reduced.empty() ? "" : " --delete=" + textOf(reduced)) << "\n";
+  llvm::outs().flush();
+}
+
+/// Whether the mutant is valid.
+bool runAlone(ModuleOp module, const Plan &plan, const std::string &pipeline, Totals &totals) {
+  Ending ending = runApart(kSeconds, [&]() -> int {
+    apply(module, plan);
+    return plan.empty() || isValid(module) ? runPass(module, pipeline) : InvalidMutant;
+  });
+  if (ending.status == InvalidMutant && !ending.signal)
+    return false;
+  countRun(ending.status, totals);
+  if (std::string fault = faultOf(ending); !fault.empty())
+    report(module, plan, pipeline, fault, totals);
+  return true;
+}
+
+/// Runs the passes of a mutant in one process, each on a copy, which is what most of their time would go into
+/// otherwise. One that ends the process, or fails without a message, runs again alone.
 void runMutant(ModuleOp module, const Plan &plan, Totals &totals) {
-  for (const std::string &pipeline : pipelines) {
-    Ending ending = runApart(kSeconds, [&]() -> int {
-      apply(module, plan);
-      return plan.empty() || isValid(module) ? runPass(module, pipeline) : InvalidMutant;
+  bool valid = false;
+  for (size_t next = 0; next < pipelines.size(); ++next) {
+    const std::vector<uint8_t> statuses = runInTurn(kSeconds, pipelines.size() - next, [&](unsigned nth) -> int {
+      if (nth == 0) {
+        apply(module, plan);
+        valid = isValid(module);
+      }
+      OwningOpRef<ModuleOp> copy = module.clone();
+      return valid ? runPass(*copy, pipelines[next + nth]) : InvalidMutant;
     });
-    if (ending.status == InvalidMutant && !ending.signal) {
-      ++totals.invalid;
-      return;
+    for (uint8_t status : statuses) {
+      if (status == InvalidMutant) {
+        ++totals.invalid;
+        return;
+      }
+      if (status == NoMessage)
+        runAlone(module, plan, pipelines[next], totals);
+      else
+        countRun(status, totals);
+      ++next;
     }
-    ++totals.runs;
-    totals.refused += ending.status == Refused || ending.status == MadeInvalid;
-    std::string fault = faultOf(ending);
-    if (fault.empty())
-      continue;
-    ++totals.findings;
-    Plan reduced = plan;
-    if (reduceSeconds)
-      reduce(module, reduced, pipeline, fault);
-    llvm::outs() << "FAIL " << pipeline << ": " << fault << "\n  again: survive " << input << " --passes='" << pipeline
-                 << "'" << (reduced.empty() ? "" : " --delete=" + textOf(reduced)) << "\n";
-    llvm::outs().flush();
+    if (next == pipelines.size())
+      return;
+    const unsigned before = totals.findings;
+    if (runAlone(module, plan, pipelines[next], totals) && totals.findings == before)
+      report(module, plan, pipelines[next], "ends a process in which other passes ran before", totals);
   }
 }
 } // namespace
@@ -215,9 +252,16 @@ int main(int argc, char **argv) {
   Totals totals;
   if (!given->empty())
     runMutant(*module, *given, totals);
-  else
-    for (unsigned index = first; index < first + count; ++index)
+  for (unsigned index = first; given->empty() && index < first + count; ++index) {
+    if (index > 0) {
       runMutant(*module, draw(*module, index), totals);
+      continue;
+    }
+    // The module as it is: each pass alone, as rapt-opt would run it, so that no pass lives by a dialect that another
+    // one has loaded.
+    for (const std::string &pipeline : pipelines)
+      runAlone(*module, {}, pipeline, totals);
+  }
   llvm::outs() << "survive: " << totals.runs << " runs, " << totals.refused << " refused, " << totals.findings
                << " findings, " << totals.invalid << " invalid mutants\n";
   return totals.findings > 0;
