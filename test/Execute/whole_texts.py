@@ -37,7 +37,7 @@ CASES.update({
     "olmo2-states": ("olmo2", "plain", "", {"architectures": ["Olmo2Model"]}, {"prefix": ""}),
     "gemma3-vectors": ("gemma3_text", "plain", "", AROUND, {"modules": ("mean_tokens", True, LINEAR), "prefix": ""}),
     "gemma3-texts-around": ("gemma3_text", "pattern", TEXTS, {**AROUND, **PADDED, "architectures": ["Gemma3TextForSequenceClassification"]}, {}),
-    "lfm2-vectors": ("lfm2", "types", "", {}, {"modules": ("lasttoken", True), "prefix": ""}),
+    "lfm2-vectors": ("lfm2", "types", "", {"architectures": ["Lfm2Model"]}, {"modules": ("lasttoken", True), "prefix": ""}),
     "mamba2-states": ("mamba2", "plain", "", {"architectures": ["Mamba2Model"]}, {"prefix": ""}),
     "granitemoehybrid-vectors-bf16": ("granitemoehybrid", "rope", "", {}, {"modules": ("mean_tokens", True), "dtype": "BF16"}),
     "qwen3-vectors-bf16": ("qwen3", "plain", "", {}, {"modules": ("lasttoken", True), "dtype": "BF16"}),
@@ -46,7 +46,7 @@ CASES.update({
 })
 FEW = ("qwen3-vectors", "gemma3-vectors", "falcon-texts", "gemma2-texts", "bloom-texts", "qwen3-spans", "qwen3-vectors-bf16", "qwen3_5_text-texts",
        "lfm2-vectors")
-# Parts of those that the evaluator takes in other cases, or in decoder_random.py.
+# Families whose layers the evaluator runs in other cases, and in decoder_random.py.
 UNEVALUATED = ("qwen3_5_moe_text-texts", "qwen3_next-texts", "lfm2-texts", "lfm2_moe-texts", "bamba-texts", "granitemoehybrid-texts", "nemotron_h-texts", "mamba2-texts",
                "olmo_hybrid-texts", "granitemoehybrid-vectors-bf16")
 
