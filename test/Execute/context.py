@@ -27,6 +27,28 @@ class Chunk(ctypes.Structure):
                 ("embeddings", ctypes.c_void_p), ("embedding_bytes", ctypes.c_size_t), ("image_grids", ctypes.c_void_p), ("image_grid_bytes", ctypes.c_size_t)]
 
 
+class Tensor(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("code", ctypes.c_uint8),
+                ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("rank", ctypes.c_int32), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p)]
+
+
+class Allocator(ctypes.Structure):
+    """The system's memory, in pieces of at most `most` bytes where it is set."""
+
+    ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int32)
+    FREE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32)
+    _fields_ = [("size", ctypes.c_size_t), ("user", ctypes.c_void_p), ("alloc", ALLOCATE), ("free", FREE)]
+    most = None
+
+    def __init__(self):
+        libc = ctypes.CDLL(None)
+        libc.aligned_alloc.restype = ctypes.c_void_p
+        fits = lambda size: self.most is None or size <= self.most
+        super().__init__(
+            size=ctypes.sizeof(Allocator), free=self.FREE(lambda _, memory, *__: libc.free(ctypes.c_void_p(memory))),
+            alloc=self.ALLOCATE(lambda _, size, alignment, __: libc.aligned_alloc(ctypes.c_size_t(alignment), ctypes.c_size_t(size)) if fits(size) else None))
+
+
 class Context:
     """The C interface, with numpy arrays. `threads`: of a pool; the caller's thread alone without it."""
 
@@ -85,6 +107,16 @@ class Context:
         memory = Memory(size=ctypes.sizeof(Memory))
         self.must(self.call("context_memory", self.module, ctypes.byref(Options(size=ctypes.sizeof(Options), **options)), ctypes.byref(memory)))
         return memory
+
+    def run(self, entry, **arrays):
+        """The status of an entry on these tensors, inputs and outputs."""
+        names, tensors = (ctypes.c_char_p * len(arrays))(*[name.encode() for name in arrays]), (Tensor * len(arrays))()
+        shapes = [numpy.array(array.shape, numpy.int64) for array in arrays.values()]
+        for tensor, array, shape in zip(tensors, arrays.values(), shapes):
+            assert array.flags.c_contiguous
+            tensor.size, tensor.data, tensor.device_type, tensor.rank, tensor.shape = ctypes.sizeof(Tensor), array.ctypes.data, 1, array.ndim, shape.ctypes.data
+            tensor.code, tensor.bits, tensor.lanes = {"i": 0, "u": 1, "f": 2}[array.dtype.kind], 8 * array.itemsize, 1
+        return self.call("run", self.context, entry.encode(), ctypes.c_size_t(len(arrays)), names, tensors)
 
     def free(self, sequence):
         self.must(self.call("sequence_free", self.context, ctypes.c_uint64(sequence)))

@@ -26,7 +26,7 @@ import image_text  # noqa: E402
 import passed  # noqa: E402
 import qwen_vision  # noqa: E402
 import random_models  # noqa: E402
-from context import Context  # noqa: E402
+from context import Allocator, Context  # noqa: E402
 
 IMAGE, END, VOCABULARY, WIDTH, CELL = qwen_vision.IMAGE, qwen_vision.END, 97, 48, 8
 PROCESSOR = {"image_processor_type": "Qwen2VLImageProcessorFast", "size": {"shortest_edge": 64, "longest_edge": 4096}, "patch_size": 4, "merge_size": 2,
@@ -163,6 +163,18 @@ def check_sequences(test):
     context.close()
 
 
+def check_memory(test):
+    """An application without memory for the grids of many images."""
+    allocator = Allocator()
+    context = Context(test.options.runtime, test.library, VOCABULARY, cache_tokens=64, max_step_tokens=7, allocator=ctypes.addressof(allocator))
+    ids, logits, grids = numpy.array([[5, 7]]), numpy.zeros((1, 2, VOCABULARY), numpy.float32), numpy.ones((1 << 20, 2), numpy.int32)
+    allocator.most = grids.nbytes - 1
+    context.refused(context.run("forward", input_ids=ids, image_grids=grids, logits=logits), "NOMEM", "no memory for the grids of 1048576 images")
+    context.must(context.run("forward", input_ids=ids, logits=logits))
+    close(logits[0], test.wanted([5, 7], []), "a text after it")
+    context.close()
+
+
 def check_faults(test, context, ids, vectors, grids):
     c, free = context.sequence(), context.available()
     far = numpy.array([[1 << 20, 1 << 20]], numpy.int32)
@@ -183,6 +195,18 @@ def check_faults(test, context, ids, vectors, grids):
     context.free(c)
 
 
+def with_checksum(state):
+    """The state with the checksum in its header that is right: of what follows the header, seeded by that of the header without one."""
+    size, at, xxh = 144, 136, ctypes.CDLL("libxxhash.so")
+    for name in ("XXH3_64bits", "XXH3_64bits_withSeed"):
+        getattr(xxh, name).restype = ctypes.c_uint64
+    state[at:size] = bytes(size - at)
+    seed = xxh.XXH3_64bits(bytes(state[:size]), ctypes.c_size_t(size))
+    rest = bytes(state[size:])
+    state[at:size] = xxh.XXH3_64bits_withSeed(rest, ctypes.c_size_t(len(rest)), ctypes.c_uint64(seed)).to_bytes(8, "little")
+    return bytes(state)
+
+
 def check_states(test, context, sequence):
     """Saved images that no sequence can have."""
     state = context.save(sequence)
@@ -190,12 +214,21 @@ def check_states(test, context, sequence):
     context.free(sequence)
     known = bytes(state)
     at = known.index(numpy.array([3, 1, 3, 5, 18, 1, 2, 20, 5, 1], numpy.int32).tobytes())
-    for offset, value, message in ((0, 2000, "has not 0 to 1024 images"), (0, 2, "the saved state has "), (4, 30, "wrong: it is damaged")):
+
+    def refused(offset, value, message, write=bytes):
         changed = bytearray(known)
         changed[at + offset : at + offset + 4] = numpy.int32(value).tobytes()
-        made = ctypes.c_uint64()
-        status = context.call("sequence_load", context.context, (ctypes.c_char * len(changed)).from_buffer(changed), ctypes.c_size_t(len(changed)), ctypes.byref(made))
-        context.refused(status, "BAD_FILE", message)
+        changed, made = write(changed), ctypes.c_uint64(1)
+        context.refused(context.call("sequence_load", context.context, changed, ctypes.c_size_t(len(changed)), ctypes.byref(made)), "BAD_FILE", message)
+        assert not made.value, message
+
+    for offset, value, message in ((0, 2000, "has not 0 to 1024 images"), (0, 2, "the saved state has "), (4, 30, "wrong: it is damaged")):
+        refused(offset, value, message)
+    free = context.available()
+    for offset, value in ((4, -1), (16, 15), (28, 1 << 20), (8, 0), (12, -3), (8, 1 << 15)):  # before the text, within the image ahead, behind the text, sizes
+        refused(offset, value, "the saved state has images that its 29 tokens do not have", with_checksum)
+    assert context.available() == free
+    context.free(context.load(with_checksum(bytearray(known))))
 
 
 def check_processor(options, source):
@@ -250,6 +283,7 @@ def main():
         passed.model("compiled", source, options.raptc, "decode")
         check_entry_faults(test)
         check_sequences(test)
+        check_memory(test)
         check_text(test)
         check_processor(options, source)
     print("images of any size in texts: ok")

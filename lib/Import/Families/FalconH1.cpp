@@ -85,6 +85,5 @@ static DecoderSpec readFalconH1(const DecoderSource &source) {
 
 const DecoderFamily importing::falconH1 = {
     .read = readFalconH1,
-    .harmlessKeys = harmless::keys({harmless::decoder, harmless::steps, harmless::mamba},
-                                   {"attn_layer_indices", "attn_rotary_emb", "mamba_use_mlp", "mlp_expansion_factor",
-                                    "num_logits_to_keep", "z_loss_coefficient"})};
+    .harmlessKeys = harmless::keys({harmless::decoder, harmless::steps, harmless::mamba, harmless::bamba},
+                                   {"attn_layer_indices", "mamba_use_mlp", "mlp_expansion_factor"})};

@@ -103,11 +103,10 @@ static DecoderSpec readMamba2(const DecoderSource &source) {
   return spec;
 }
 
-const DecoderFamily importing::mamba2 = {
-    .read = readMamba2,
-    .harmlessKeys = harmless::keys({harmless::decoder, harmless::steps},
-                                   {"chunk_size", "expand", "norm_before_gate", "rescale_prenorm_residual",
-                                    "residual_in_fp32", "rms_norm", "time_step_rank"})};
+const DecoderFamily importing::mamba2 = {.read = readMamba2,
+                                         .harmlessKeys =
+                                             harmless::keys({harmless::decoder, harmless::steps, harmless::mamba2},
+                                                            {"norm_before_gate", "rms_norm", "time_step_rank"})};
 
 StateSpaceSpec importing::readHybridStateSpace(ConfigReader &config, const DecoderSpec &spec,
                                                std::optional<int64_t> inner, const char *innerKey) {
@@ -168,8 +167,7 @@ static DecoderSpec readBamba(const DecoderSource &source) {
 
 const DecoderFamily importing::bamba = {
     .read = readBamba,
-    .harmlessKeys = harmless::keys({harmless::decoder, harmless::steps, harmless::mamba},
-                                   {"attn_rotary_emb", "num_logits_to_keep", "z_loss_coefficient"})};
+    .harmlessKeys = harmless::keys({harmless::decoder, harmless::steps, harmless::mamba, harmless::bamba})};
 
 namespace {
 
@@ -315,6 +313,6 @@ static DecoderSpec readNemotronH(const DecoderSource &source) {
 
 const DecoderFamily importing::nemotronH = {
     .read = readNemotronH,
-    .harmlessKeys = harmless::keys({harmless::decoder, harmless::router, harmless::steps, harmless::mamba},
-                                   {"chunk_size", "expand", "mamba_expand", "moe_shared_expert_overlap",
-                                    "num_logits_to_keep", "rescale_prenorm_residual", "residual_in_fp32"})};
+    .harmlessKeys =
+        harmless::keys({harmless::decoder, harmless::router, harmless::steps, harmless::mamba, harmless::mamba2},
+                       {"mamba_expand", "moe_shared_expert_overlap", "num_logits_to_keep"})};

@@ -12,6 +12,7 @@
 #include "lib/Import/Families/QwenVision.h"
 #include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Specs/DecoderConfig.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace rapt;
 using namespace rapt::importing;
@@ -99,8 +100,9 @@ static DecoderSpec readQwen3Next(const DecoderSource &source) {
 const DecoderFamily importing::qwen3Next = {.read = readQwen3Next,
                                             .harmlessKeys = harmless::keys({harmless::decoder, harmless::router})};
 
-static DecoderDefaults qwen35Defaults(const char *architecture) {
+static DecoderDefaults qwen35Defaults(const std::string &architecture) {
   return {.architecture = architecture,
+          .wholeClass = architecture + "Text",
           .positions = 32768,
           .vocabulary = 248320,
           .inner = 12288,
@@ -140,9 +142,26 @@ const DecoderFamily importing::qwen35Moe = {
 
 static const TextFamily textsOfWhole[] = {{"qwen3_5_text", qwen35}, {"qwen3_5_moe_text", qwen35Moe}};
 
-static DecoderSpec readTextAlone(const DecoderSource &source) { return readTextPart(source, textsOfWhole); }
+/// Whether the class gives no words but classes of texts, or of their tokens.
+static bool classifies(const huggingface::ModelDescription &model) {
+  return llvm::any_of(model.architectures(), [](llvm::StringRef name) {
+    return name.ends_with("ForSequenceClassification") || name.ends_with("ForTokenClassification");
+  });
+}
 
-// A directory whose images were left out.
+static std::string architectureOf(const huggingface::ModelDescription &model) {
+  return model.modelType() == "qwen3_5_moe" ? "Qwen3_5Moe" : "Qwen3_5";
+}
+
+static DecoderSpec readTextAlone(const DecoderSource &source) {
+  DecoderSpec spec = readTextPart(source, textsOfWhole);
+  if (classifies(source.model))
+    readWholeHead(source, {.architecture = architectureOf(source.model), .headClass = "ForConditionalGeneration"},
+                  spec);
+  return spec;
+}
+
+// A directory whose images were left out, or a model that takes texts alone whatever its directory has.
 static const DecoderFamily textAlone = {
     .read = readTextAlone,
     .harmlessKeys = {imageIdKeys[1], "video_token_id", "vision_config", "vision_end_token_id", "vision_start_token_id"},
@@ -152,13 +171,12 @@ static const DecoderFamily textAlone = {
 ImportedModule importing::importQwen35Whole(mlir::MLIRContext &context, huggingface::ModelDescription &model,
                                             const ImportOptions &options) {
   const json::Value *images = model.config().peek("vision_config");
-  if (!images || images->isNull())
+  RAPT_ASSIGN_OR_RETURN(bool pools, huggingface::poolsTexts(model.path()));
+  if (!images || images->isNull() || pools || classifies(model))
     return importDecoder(context, model, options, textAlone);
-  const bool hasExperts = model.modelType() == "qwen3_5_moe";
-  return importQwenVision(
-      context, model, options,
-      {.architecture = hasExperts ? "Qwen3_5MoeForConditionalGeneration" : "Qwen3_5ForConditionalGeneration",
-       .texts = textsOfWhole,
-       .imageId = 248056,
-       .width = 3584});
+  return importQwenVision(context, model, options,
+                          {.architecture = architectureOf(model) + "ForConditionalGeneration",
+                           .texts = textsOfWhole,
+                           .imageId = 248056,
+                           .width = 3584});
 }

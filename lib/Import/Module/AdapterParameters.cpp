@@ -83,8 +83,8 @@ void ParameterSet::addAdaptersOf(size_t index, huggingface::ModelDescription &mo
       if (!isFirst && !isConv1D)
         own.transforms = withRowsOf(rank, source)->transforms;
       for (const Run &run : weight.runs)
-        for (int64_t at = run.first; at < run.first + run.count; ++at) {
-          const int64_t layer = numberInRun(weight, at);
+        for (int64_t place = run.firstPlace; place < run.firstPlace + run.count; ++place) {
+          const int64_t layer = numberOf(weight, place);
           huggingface::AdapterTensor tensor{{run.dtype, stored}, nullptr, isFirst};
           if (i)
             if (auto changed = adapters[i - 1].changes.find(artifact::sourceName(source, layer));

@@ -32,6 +32,10 @@ inline constexpr std::string_view sides[] = {
 /// Keys of the training of state-space layers' steps, and of Hugging Face's kernels.
 inline constexpr std::string_view steps[] = {"time_step_floor", "time_step_max", "time_step_min"};
 inline constexpr std::string_view mamba[] = {"mamba_chunk_size", "use_mamba_kernels"};
+/// The same by the names of mamba2.
+inline constexpr std::string_view mamba2[] = {"chunk_size", "expand", "rescale_prenorm_residual", "residual_in_fp32"};
+/// Keys of bamba that its relatives keep.
+inline constexpr std::string_view bamba[] = {"attn_rotary_emb", "num_logits_to_keep", "z_loss_coefficient"};
 /// Keys of encoders of images that are a part of another model.
 inline constexpr std::string_view backbone[] = {"out_features", "out_indices", "stage_names"};
 

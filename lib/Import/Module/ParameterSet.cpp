@@ -15,6 +15,10 @@ bool Stack::contains(int64_t layer) const {
   return numbers.empty() ? layer >= first && layer < first + layers : llvm::is_contained(numbers, layer);
 }
 
+int64_t Stack::placeOf(int64_t layer) const {
+  return numbers.empty() ? layer - first : llvm::find(numbers, layer) - numbers.begin();
+}
+
 Stack Stack::those(llvm::function_ref<bool(int64_t layer)> has) const {
   Stack some{0, name};
   for (int64_t place = 0; place < layers; ++place)
@@ -183,7 +187,6 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::ve
 
   auto tensor = resolved.begin();
   for (Weight &weight : weights) {
-    const bool isListed = weight.stack && !weight.stack->numbers.empty();
     for (int64_t place = 0; place < layersOf(weight); ++place) {
       const artifact::DType stored = tensor->dtype;
       for (const artifact::Source &source : weight.sources)
@@ -193,13 +196,13 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::ve
               "\" of the checkpoint have different types, but are parts of one weight; convert it to one type"};
       artifact::DType dtype = weight.shape.size() == 1 || weight.isTable ? artifact::DType::F32 : stored;
       if (weight.runs.empty() || weight.runs.back().dtype != dtype)
-        weight.runs.push_back({isListed ? place : numberOf(weight, place), 0, dtype, weight.symbol});
+        weight.runs.push_back({place, 0, dtype, weight.symbol});
       ++weight.runs.back().count;
     }
     const bool isOne = llvm::count_if(weights, [&](const Weight &other) { return other.symbol == weight.symbol; }) == 1;
     if (weight.runs.size() > 1 || !isOne)
       for (Run &run : weight.runs)
-        run.symbol += "." + std::to_string(numberInRun(weight, run.first));
+        run.symbol += "." + std::to_string(numberOf(weight, run.firstPlace));
   }
   return {};
 }
@@ -263,21 +266,20 @@ void ParameterSet::declare(OpBuilder &builder) const {
         type = RankedTensorType::get(shape, type.getElementType());
         layers = builder.getI64IntegerAttr(run.count);
         if (ArrayRef<int64_t> all = weight.stack->numbers; !all.empty())
-          numbers = builder.getDenseI64ArrayAttr(all.slice(run.first, run.count));
+          numbers = builder.getDenseI64ArrayAttr(all.slice(run.firstPlace, run.count));
       }
       attn::ParameterOp::create(builder, loc, builder.getStringAttr(run.symbol), TypeAttr::get(type), layers,
-                                builder.getI64IntegerAttr(numbers ? 0 : run.first), numbers, join,
-                                builder.getArrayAttr(sources),
+                                builder.getI64IntegerAttr(numbers ? 0 : numberOf(weight, run.firstPlace)), numbers,
+                                join, builder.getArrayAttr(sources),
                                 /*layout=*/nullptr, /*offset=*/nullptr, /*stride=*/nullptr);
     }
   }
 }
 
 size_t ParameterSet::runOf(const Weight &weight, int64_t layer) {
-  const LayerNumbers &numbers = weight.stack->numbers;
-  const int64_t at = numbers.empty() ? layer : llvm::find(numbers, layer) - numbers.begin();
-  const auto *run =
-      llvm::find_if(weight.runs, [&](const Run &some) { return at >= some.first && at < some.first + some.count; });
+  const int64_t place = weight.stack->placeOf(layer);
+  const auto *run = llvm::find_if(
+      weight.runs, [&](const Run &some) { return place >= some.firstPlace && place < some.firstPlace + some.count; });
   return run - weight.runs.begin();
 }
 
@@ -313,10 +315,11 @@ Value ParameterSet::read(OpBuilder &builder, Location loc, StringRef symbol, con
   if (weight->stack) {
     run = &weight->runs[runOf(*weight, layer->example)];
     const LayerNumbers &numbers = weight->stack->numbers;
-    index = numbers.empty() ? layer->number : layer->placeAmong(numbers);
-    if (run->first != 0) {
-      Value first = arith::ConstantIndexOp::create(builder, loc, run->first);
-      index = arith::SubIOp::create(builder, loc, index, first);
+    const bool isListed = !numbers.empty();
+    index = isListed ? layer->placeAmong(numbers) : layer->number;
+    if (const int64_t first = isListed ? run->firstPlace : numberOf(*weight, run->firstPlace)) {
+      Value begin = arith::ConstantIndexOp::create(builder, loc, first);
+      index = arith::SubIOp::create(builder, loc, index, begin);
     }
   }
   return attn::ParameterSliceOp::create(builder, loc, sliceType(builder.getContext(), *weight, *run), run->symbol,

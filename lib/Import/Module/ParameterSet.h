@@ -50,6 +50,8 @@ struct Stack {
 
   bool operator==(const Stack &) const = default;
   int64_t number(int64_t place) const { return numbers.empty() ? first + place : numbers[place]; }
+  /// The place of a layer that it contains.
+  int64_t placeOf(int64_t layer) const;
   bool contains(int64_t layer) const;
   /// Those of its layers that `has` names, at least one.
   Stack those(llvm::function_ref<bool(int64_t layer)> has) const;
@@ -132,7 +134,7 @@ private:
   /// Layers of one storage type that follow one another in the weight's stack, or the one tensor of a weight that is
   /// not stacked.
   struct Run {
-    int64_t first, count; ///< the first one's number; its place, where the stack lists numbers
+    int64_t firstPlace, count; ///< the place of its first layer in the weight's stack
     artifact::DType dtype;
     std::string symbol;
   };
@@ -153,10 +155,6 @@ private:
   static int64_t layersOf(const Weight &weight) { return weight.stack ? weight.stack->layers : 1; }
   static int64_t numberOf(const Weight &weight, int64_t place) {
     return weight.stack ? weight.stack->number(place) : 0;
-  }
-  /// The number of a layer by what a run counts: numbers, or places where the stack lists numbers.
-  static int64_t numberInRun(const Weight &weight, int64_t counted) {
-    return weight.stack && !weight.stack->numbers.empty() ? weight.stack->numbers[counted] : counted;
   }
   /// The index of the run that has a layer of the weight's stack.
   static size_t runOf(const Weight &weight, int64_t layer);

@@ -155,15 +155,16 @@ Value mix(const Scope &scope, Location loc, const LinearOperands &o, MixerStates
   return op.getOutput();
 }
 
-/// y [tokens, heads, channels] by `gate` [tokens, columns], as columns. The norm's weight is one of a head's channels
-/// where `isOfHead`, else of all columns.
-Value walkGatedNorm(const Walk &walk, const GatedNormSpec &g, Value y, Value gate, int64_t columns, int64_t headDim) {
-  const bool isOfHead = headDim != 0;
-  const int64_t groups = isOfHead ? columns / headDim : g.groups;
+/// y [tokens, heads, channels] by `gate` [tokens, columns], as columns. With `headDim`, the channels of a head, each
+/// head is normalized alone, and all have one weight [headDim]; otherwise the weight is one of all columns, which are
+/// normalized in the spec's groups.
+Value walkGatedNorm(const Walk &walk, const GatedNormSpec &g, Value y, Value gate, int64_t columns,
+                    std::optional<int64_t> headDim) {
+  const int64_t groups = headDim ? columns / *headDim : g.groups;
   if (g.order != GatedNormSpec::GateAlone)
     walk.declare([&](const ParameterScope &weights) {
-      if (isOfHead || g.groups == 1)
-        return addNorm(weights, g.part, g.norm, isOfHead ? headDim : columns);
+      if (headDim || g.groups == 1)
+        return addNorm(weights, g.part, g.norm, headDim.value_or(columns));
       weights.parameters.addRows(
           weights.symbols + g.part + ".weight",
           {{weights.tensors + g.part + ".weight", {columns}, {Reshape{{g.groups, columns / g.groups}}}}},
@@ -247,7 +248,7 @@ Value importing::walkStateSpace(const Walk &walk, const StackSpec &stack, Value 
                          return arith::AddFOp::create(inside.builder, at, e[0], skipped);
                        });
   });
-  y = walkGatedNorm(walk, s.norm, y, gate, inner, /*headDim=*/0);
+  y = walkGatedNorm(walk, s.norm, y, gate, inner, /*headDim=*/std::nullopt);
   Value out = walk.matmul(y, {.part = s.out, .out = stack.width, .in = inner, .hasBias = s.hasOutBias});
   walk.emit([&](const Scope &scope) { scaleResult(scope, out, s.outScale); });
   return out;

@@ -6,11 +6,11 @@
 namespace rapt::importing {
 
 /// What the sequences of a step keep between its tokens and the next ones: the tensors `state` and `conv_state` of the
-/// entry, which the layer replaces by its own; null of a model without them.
+/// entry, which the layer replaces by its own; null of a model without them, and of an entry that reads whole texts.
 struct MixerStates {
-  mlir::Value rowBegin, from, to;
-  mlir::Value matrices, inputs;
-  LayerNumbers matrixLayers, inputLayers; ///< those that have a place in the tensors
+  mlir::Value rowBegin, from = {}, to = {};
+  mlir::Value matrices = {}, inputs = {};
+  LayerNumbers matrixLayers = {}, inputLayers = {}; ///< those that have a place in the tensors
 };
 
 /// x [tokens, columns] times a number; `part` has the op.

@@ -283,10 +283,10 @@ static std::string unsupportedPart(const DecoderSpec &spec) {
     return "latent attention";
   if (spec.wholeAttention || !spec.keysOf.empty() || spec.ownInputs)
     return "layers that differ in their heads, share keys or have inputs of their own";
-  if (!spec.mixers.empty())
-    return "layers that keep states in place of keys and values";
   if (!spec.embedding.projection.empty())
     return "an embedding that is narrower than its layers";
+  if (spec.isBidirectional && !spec.mixers.empty())
+    return "recurrences or causal convolutions of tokens that see those behind them";
   if (spec.isBidirectional && !spec.attention.slopes.empty())
     return "biases by distance between tokens that see those behind them";
   if (spec.isBidirectional && !spec.isWindowAround && !spec.attention.windows.empty())

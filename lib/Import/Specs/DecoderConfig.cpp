@@ -47,8 +47,7 @@ static void readHeadSizes(ConfigReader &config, const DecoderDefaults &defaults,
 
 static bool isNamed(const huggingface::Keys &keys) { return !keys.names.front().empty(); }
 
-/// Reads what the last states of a whole text become.
-static void readWholeHead(const DecoderSource &source, const DecoderDefaults &defaults, DecoderSpec &spec) {
+void importing::readWholeHead(const DecoderSource &source, const DecoderDefaults &defaults, DecoderSpec &spec) {
   using Head = std::optional<EncoderHead>;
   ConfigReader &config = source.config;
   const std::string &own = defaults.architecture, whole = defaults.wholeClass.empty() ? own : defaults.wholeClass;
@@ -69,7 +68,8 @@ static void readWholeHead(const DecoderSource &source, const DecoderDefaults &de
     spec.labels = readLabelCount(config);
   if (spec.wholeHead != EncoderHead::SequenceClassification)
     return;
-  spec.padding = config.getOptionalInt("pad_token_id", INT32_MIN, INT32_MAX);
+  if (!spec.padding)
+    spec.padding = config.getOptionalInt("pad_token_id", INT32_MIN, INT32_MAX);
   if (!spec.padding && !config.names("pad_token_id"))
     spec.padding = defaults.padding;
 }

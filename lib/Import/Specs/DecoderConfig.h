@@ -38,6 +38,10 @@ struct DecoderDefaults {
 /// Records an error where `architectures` has no class that is supported.
 DecoderSpec readDecoder(const DecoderSource &source, const DecoderDefaults &defaults);
 
+/// Reads the head of a class that reads whole texts, its labels and pad_token_id, unless the spec has one: classes of a
+/// text are those of its last token of another id. readDecoder calls it, but for the part of a model.
+void readWholeHead(const DecoderSource &source, const DecoderDefaults &defaults, DecoderSpec &spec);
+
 /// The names of gpt2's keys, which its relatives share.
 DecoderKeys gpt2Keys();
 

@@ -134,7 +134,8 @@ Value walkBlock(const Walk &layer, const EncoderSpec &spec, Value x, const Share
       addDisentangledScores(scope, *spec.disentangled, shared.longest, op, tables, shared.rowBegin);
     return {flatHeads(scope, loc, op.getResult()), op};
   };
-  return walkLayer(layer, spec, x, {.rotation = shared.rotation, .attend = attend});
+  MixerStates states{.rowBegin = shared.rowBegin}; // every text begins with zeros and leaves none
+  return walkLayer(layer, spec, x, {.rotation = shared.rotation, .attend = attend, .states = &states});
 }
 
 } // namespace

@@ -36,11 +36,12 @@ DecoderSpec importing::readTextPart(const DecoderSource &source, std::span<const
   const DecoderSource part = {source.model, *text, source.options, /*isPart=*/true, /*readsImages=*/!isAlone};
   DecoderSpec spec = family.read(part);
   setTextPart(part, spec);
+  spec.padding = text->getOptionalInt("pad_token_id", INT32_MIN, INT32_MAX);
   spec.head.isTied = config.getBool("tie_word_embeddings", spec.head.isTied);
   spec.ignoredTensors.push_back("*lm_head.weight"); // of a tied head
   std::vector<std::string_view> harmless = family.harmlessKeys;
-  for (const char *key : {"architectures", "bos_token_id", "dtype", "initializer_range", "is_composition",
-                          "pad_token_id", "torch_dtype", "use_cache"})
+  for (const char *key :
+       {"architectures", "bos_token_id", "dtype", "initializer_range", "is_composition", "torch_dtype", "use_cache"})
     harmless.push_back(key);
   config.close(std::move(*text), harmless);
   if (isAlone)

@@ -16,7 +16,9 @@ LABELS = 5
 # model_type -> the name of its classes, without the head
 CLASSES = {"gemma": "Gemma", "gemma2": "Gemma2", "gemma3_text": "Gemma3Text", "gpt_neo": "GPTNeo", "gpt_bigcode": "GPTBigCode", "opt": "OPT",
            "bloom": "Bloom", "mpt": "Mpt", "falcon": "Falcon", "qwen3": "Qwen3", "olmo": "Olmo", "olmo2": "Olmo2", "smollm3": "SmolLM3", "granite": "Granite",
-           "cohere": "Cohere", "gpt_neox": "GPTNeoX", "gptj": "GPTJ", "phi": "Phi", "stablelm": "StableLm", "phi3": "Phi3", "starcoder2": "Starcoder2"}
+           "cohere": "Cohere", "gpt_neox": "GPTNeoX", "gptj": "GPTJ", "phi": "Phi", "stablelm": "StableLm", "phi3": "Phi3", "starcoder2": "Starcoder2",
+           "qwen3_next": "Qwen3Next", "qwen3_5_text": "Qwen3_5Text", "qwen3_5_moe_text": "Qwen3_5MoeText", "lfm2": "Lfm2", "lfm2_moe": "Lfm2Moe", "mamba2": "Mamba2",
+           "bamba": "Bamba", "granitemoehybrid": "GraniteMoeHybrid", "falcon_h1": "FalconH1", "nemotron_h": "NemotronH", "olmo_hybrid": "OlmoHybrid"}
 
 # The head of a class -> the part of its tensors, their rows, and whether they have a bias
 HEADS = {"ForSequenceClassification": ("score", LABELS, False), "ForTokenClassification": ("score", LABELS, True),
@@ -86,6 +88,7 @@ def make(directory, kind, case, head, changes, modules=None, prefix=None, part=N
         bert.writeModules(directory, *modules, *([()] if len(modules) == 2 else []), width)
     usual = next(iter(tensors)).split(".")[0] + "."
     renamed = lambda name: prefix + name.removeprefix(usual) if prefix is not None and name.startswith(usual) else name
-    tensorfiles.writeModel(directory, config, {renamed(name): values for name, values in stored.items()}, dtype)
+    kinds = {renamed(name): "F32" for name in stored if name.endswith(getattr(family, "F32", ()))}
+    tensorfiles.writeModel(directory, config, {renamed(name): values for name, values in stored.items()}, dtype, kinds=kinds)
     read = tensorfiles.readDirectory(directory)
     return Model(config, {**tensors, **{name: read[renamed(name)] for name in stored}}, head, part, modules)

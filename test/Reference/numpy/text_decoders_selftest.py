@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks text_decoders.py on random models: each of its quirks switched off changes an output, and only tokens that see both sides change with
-those behind them. Prints "N passed, N failed"; exit status 1 if any failed.
+"""Checks text_decoders.py on random models: each of its quirks switched off changes an output, only tokens that see both sides change with
+those behind them, and states of a text ahead would show in all that follow. Prints "N passed, N failed"; exit status 1 if any failed.
 """
 
 import sys
@@ -9,7 +9,9 @@ import tempfile
 import numpy
 
 import text_decoders
+from decoders import states
 
+OTHER = [40, 41, 42]
 TEXT = [5, 9, 3, 11, 7, 1, 30, 31, 32, 33, 34, 3, 3]  # ends with the padding 3
 AROUND = {"use_bidirectional_attention": True, "architectures": ["Gemma3TextModel"]}
 SCORE = "ForSequenceClassification"
@@ -21,6 +23,8 @@ CASES = {
     "class without padding": (("qwen3", "plain", SCORE, {"pad_token_id": None}), {}, ("norms of heads",)),
     "vector": (("gemma3_text", "plain", "", AROUND), MODULES, ("around", "half of the window", "two bases")),
     "vector of qwen3": (("qwen3", "tied", "", {"is_causal": False}), MODULES, ("around",)),
+    "class of qwen3_5": (("qwen3_5_text", "plain", SCORE, {"pad_token_id": 3}), {}, ("padding", "delta rule", "gate of attention")),
+    "vector of lfm2": (("lfm2", "types", "", {}), MODULES, ("first gate", "last gate")),
 }
 
 
@@ -37,6 +41,10 @@ def main():
         sees_behind = not numpy.allclose(model.decoder.states(other)[:4], model.decoder.states(TEXT)[:4], rtol=1e-9)
         if sees_behind != model.decoder.around:
             wrong.append("what tokens see")
+        if isinstance(model.decoder, states.Stateful):
+            behind = model.decoder.in_pieces([OTHER, TEXT])[len(OTHER) :]
+            if any(numpy.allclose(behind[at], row, rtol=1e-3) for at, row in enumerate(model.decoder.logits(TEXT))):
+                wrong.append("a token that no state of another text changes")
         failed += bool(wrong)
         print(f"FAIL {name}: {', '.join(wrong)}" if wrong else f"PASS {name}")
     print(f"{len(CASES) - failed} passed, {failed} failed")
