@@ -16,17 +16,15 @@ double hertzOf(double mel) {
   return mel < borderMel ? mel * hertzOfMel : borderHertz * std::exp(logStep() * (mel - borderMel));
 }
 
-} // namespace
+double htkMel(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
+double htkHertz(double mel) { return 700 * (std::pow(10, mel / 2595) - 1); }
 
-std::vector<MelFilter> makeMelFilters(int64_t bins, int64_t fftSize, int64_t rate) {
-  const double highestMel = borderMel + std::log(highestHertz / borderHertz) / logStep();
-  std::vector<double> corners;
-  for (int64_t i = 0; i < bins + 2; ++i)
-    corners.push_back(hertzOf(highestMel * double(i) / double(bins + 1)));
+/// Triangles over each three of the corners, in Hz. `isNormed`: of equal area.
+std::vector<MelFilter> makeTriangles(const std::vector<double> &corners, int64_t fftSize, int64_t rate, bool isNormed) {
   // transformers halves the rate in integers.
   const double step = double(rate / 2) / double(fftSize / 2);
-  std::vector<MelFilter> filters(static_cast<size_t>(bins));
-  for (int64_t bin = 0; bin < bins; ++bin) {
+  std::vector<MelFilter> filters(corners.size() - 2);
+  for (size_t bin = 0; bin < filters.size(); ++bin) {
     const double left = corners[bin], center = corners[bin + 1], right = corners[bin + 2];
     MelFilter &filter = filters[bin];
     for (int64_t i = 0; i <= fftSize / 2; ++i) {
@@ -36,10 +34,29 @@ std::vector<MelFilter> makeMelFilters(int64_t bins, int64_t fftSize, int64_t rat
         continue;
       if (filter.weights.empty())
         filter.first = i;
-      filter.weights.push_back(weight * 2 / (right - left)); // equal energy per filter
+      filter.weights.push_back(isNormed ? weight * 2 / (right - left) : weight);
     }
   }
   return filters;
+}
+
+} // namespace
+
+std::vector<MelFilter> makeMelFilters(int64_t bins, int64_t fftSize, int64_t rate) {
+  const double highestMel = borderMel + std::log(highestHertz / borderHertz) / logStep();
+  std::vector<double> corners;
+  for (int64_t i = 0; i < bins + 2; ++i)
+    corners.push_back(hertzOf(highestMel * double(i) / double(bins + 1)));
+  return makeTriangles(corners, fftSize, rate, /*isNormed=*/true);
+}
+
+std::vector<MelFilter> makeHtkFilters(int64_t bins, int64_t fftSize, int64_t rate, double leastHertz,
+                                      double mostHertz) {
+  const double least = htkMel(leastHertz), most = htkMel(mostHertz);
+  std::vector<double> corners;
+  for (int64_t i = 0; i < bins + 2; ++i)
+    corners.push_back(htkHertz(least + (most - least) * double(i) / double(bins + 1)));
+  return makeTriangles(corners, fftSize, rate, /*isNormed=*/false);
 }
 
 } // namespace rapt::audio

@@ -15,4 +15,7 @@ struct MelFilter {
 /// (Auditory Toolbox, 1998), as transformers' mel_filter_bank makes them for Whisper.
 std::vector<MelFilter> makeMelFilters(int64_t bins, int64_t fftSize, int64_t rate);
 
+/// The same between two frequencies in Hz, with the scale of HTK (Young et al., "The HTK Book") and without a norm.
+std::vector<MelFilter> makeHtkFilters(int64_t bins, int64_t fftSize, int64_t rate, double leastHertz, double mostHertz);
+
 } // namespace rapt::audio

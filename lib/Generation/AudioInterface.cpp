@@ -9,7 +9,7 @@ using namespace rapt;
 using namespace rapt::text;
 
 struct rapt_audio_processor {
-  audio::LogMel features;
+  std::unique_ptr<audio::Extractor> features;
 };
 
 struct rapt_audio {
@@ -25,7 +25,7 @@ rapt_status rapt_audio_processor_open(const char *json, size_t json_size, rapt_a
     Expected<audio::Extraction> how = audio::readExtraction({json, json_size});
     if (!how)
       return {RAPT_BAD_FILE, how.error().message};
-    *result = new rapt_audio_processor{audio::LogMel(*how)};
+    *result = new rapt_audio_processor{audio::makeExtractor(*how)};
     return {};
   });
 }
@@ -38,8 +38,9 @@ rapt_status rapt_audio_processor_get_info(const rapt_audio_processor *processor,
   size_t size = info->size;
   if (size < sizeof size || size > mostStructBytes || size % sizeof(size_t))
     return RAPT_INVALID;
-  const audio::Extraction &how = processor->features.extraction();
-  rapt_audio_info all = {size, how.rate, how.bins, how.hop, how.windowFrames()};
+  const audio::Extraction &how = processor->features->extraction();
+  const int64_t window = how.kind == audio::Extraction::Whisper ? how.windowFrames() : 0;
+  rapt_audio_info all = {size, how.rate, how.bins, how.hop, window, how.longest};
   std::memcpy(info, &all, size < sizeof all ? size : sizeof all);
   return RAPT_OK;
 }
@@ -58,7 +59,7 @@ rapt_status rapt_audio_decode(const rapt_audio_processor *processor, const void 
     Expected<audio::Sound> sound = audio::decode({static_cast<const char *>(file), file_size});
     if (!sound)
       return soundFailure(file_size > 0 ? audio::checkDecoder() : Status(), sound.error());
-    sound = audio::resample(std::move(*sound), processor->features.extraction().rate);
+    sound = audio::resample(std::move(*sound), processor->features->extraction().rate);
     if (!sound)
       return soundFailure(audio::checkResampler(), sound.error());
     *result = new rapt_audio{std::move(*sound)};
@@ -80,11 +81,11 @@ rapt_status rapt_audio_processor_run(const rapt_audio_processor *processor, cons
   return guarded(message, message_size, [&]() -> Outcome {
     if (!processor || !shape || (!samples && count > 0))
       return invalid("rapt_audio_processor_run: processor, samples or shape is NULL");
-    const audio::LogMel &features = processor->features;
-    Expected<int64_t> frames = features.frames(count);
-    if (!frames)
-      return invalid(frames.error().message);
-    shape[0] = features.extraction().bins, shape[1] = *frames;
+    const audio::Extractor &features = *processor->features;
+    auto extents = features.shape(count);
+    if (!extents)
+      return invalid(extents.error().message);
+    shape[0] = (*extents)[0], shape[1] = (*extents)[1];
     size_t length = 0, needed = size_t(shape[0] * shape[1]);
     if (!values || capacity < needed)
       return give<float>(nullptr, needed, values, capacity, &length, "numbers");

@@ -39,11 +39,14 @@ namespace {
 /// Messages as the caller gave them.
 struct Messages {
   const rapt_chat_message *first;
-  const size_t *imageCounts; ///< null: there are no images
+  const size_t *imageCounts, *audioCounts; ///< null: there are no images, or sounds
   size_t count;
 
-  bool haveImages() const {
-    return imageCounts && std::any_of(imageCounts, imageCounts + count, [](size_t images) { return images > 0; });
+  bool haveMedia() const {
+    auto has = [this](const size_t *counts) {
+      return counts && std::any_of(counts, counts + count, [](size_t number) { return number > 0; });
+    };
+    return has(imageCounts) || has(audioCounts);
   }
   bool sayAnything() const {
     return std::any_of(first, first + count, [](const rapt_chat_message &one) {
@@ -52,13 +55,14 @@ struct Messages {
   }
 };
 
-constexpr size_t mostImages = 1 << 12;
+constexpr size_t mostMedia = 1 << 12; // images, or sounds, of a message
 
 json::Value partOf(const char *type) { return json::Value(json::Object{{"type", json::Value(std::string(type))}}); }
 
-/// A content as a list of its images and its text.
-json::Value listOf(std::string_view content, size_t images) {
+/// A content as a list of its images, its sounds and its text.
+json::Value listOf(std::string_view content, size_t images, size_t sounds) {
   json::Array parts(images, partOf("image"));
+  parts.insert(parts.end(), sounds, partOf("audio"));
   if (!content.empty())
     parts.emplace_back(
         json::Object{{"type", json::Value(std::string("text"))}, {"text", json::Value(std::string(content))}});
@@ -69,9 +73,11 @@ Expected<std::vector<ChatPiece>> render(const rapt_chat &chat, const Messages &m
   json::Array list;
   for (size_t i = 0; i < messages.count; ++i) {
     const std::string_view content = viewOf(messages.first[i].content);
-    const size_t images = messages.imageCounts ? messages.imageCounts[i] : 0;
-    list.emplace_back(json::Object{{"role", json::Value(std::string(viewOf(messages.first[i].role)))},
-                                   {"content", asLists ? listOf(content, images) : json::Value(std::string(content))}});
+    auto countOf = [i](const size_t *counts) { return counts ? counts[i] : 0; };
+    const size_t images = countOf(messages.imageCounts), sounds = countOf(messages.audioCounts);
+    list.emplace_back(
+        json::Object{{"role", json::Value(std::string(viewOf(messages.first[i].role)))},
+                     {"content", asLists ? listOf(content, images, sounds) : json::Value(std::string(content))}});
   }
   RAPT_ASSIGN_OR_RETURN(json::Value context,
                         chatContext(std::move(list), /*addGenerationPrompt=*/true, chat.tokenizerConfig));
@@ -81,10 +87,10 @@ Expected<std::vector<ChatPiece>> render(const rapt_chat &chat, const Messages &m
 Outcome renderShown(const rapt_chat &chat, const Messages &messages, int64_t now, std::vector<ChatPiece> &pieces) {
   const bool mustShow = messages.sayAnything();
   for (bool asLists : {false, true}) {
-    if (!asLists && messages.haveImages())
+    if (!asLists && messages.haveMedia())
       continue;
     Expected<std::vector<ChatPiece>> rendered = render(chat, messages, asLists, now);
-    if (!rendered && (!asLists || messages.haveImages()))
+    if (!rendered && (!asLists || messages.haveMedia()))
       return invalid(rendered.error().message);
     if (!rendered)
       break; // a template of texts alone
@@ -108,20 +114,36 @@ rapt_status rapt_chat_encode_images(const rapt_chat *chat, const rapt_tokenizer 
                                     const rapt_chat_message *messages, const size_t *image_counts, size_t message_count,
                                     int64_t now, const rapt_encode_options *options, int32_t *ids, size_t capacity,
                                     size_t *count, char *message, size_t message_size) {
+  return rapt_chat_encode_media(chat, tokenizer, messages, image_counts, nullptr, message_count, now, options, ids,
+                                capacity, count, message, message_size);
+}
+
+/// Refuses numbers of images or sounds that no text has.
+static Outcome checkCounts(const size_t *counts, size_t messages, const char *what) {
+  for (size_t i = 0; counts && i < messages; ++i)
+    if (counts[i] > mostMedia)
+      return invalid("rapt_chat_encode_" + std::string(what) + ": message " + std::to_string(i) + " has " +
+                     std::to_string(counts[i]) + " " + what + ", at most " + std::to_string(mostMedia) +
+                     " are supported");
+  return {};
+}
+
+rapt_status rapt_chat_encode_media(const rapt_chat *chat, const rapt_tokenizer *tokenizer,
+                                   const rapt_chat_message *messages, const size_t *image_counts,
+                                   const size_t *audio_counts, size_t message_count, int64_t now,
+                                   const rapt_encode_options *options, int32_t *ids, size_t capacity, size_t *count,
+                                   char *message, size_t message_size) {
   return guarded(message, message_size, [&]() -> Outcome {
     if (!chat || !tokenizer || (!messages && message_count) || !count)
       return invalid("rapt_chat_encode: chat, tokenizer, messages or count is NULL");
     *count = 0;
-    for (size_t i = 0; image_counts && i < message_count; ++i)
-      if (image_counts[i] > mostImages)
-        return invalid("rapt_chat_encode_images: message " + std::to_string(i) + " has " +
-                       std::to_string(image_counts[i]) + " images, at most " + std::to_string(mostImages) +
-                       " are supported");
+    RAPT_RETURN_IF_ERROR(checkCounts(image_counts, message_count, "images"));
+    RAPT_RETURN_IF_ERROR(checkCounts(audio_counts, message_count, "sounds"));
     EncodeOptions settings;
     RAPT_RETURN_IF_ERROR(readOptions(options, settings));
     settings.addSpecialTokens = false; // the template has them
     std::vector<ChatPiece> pieces;
-    RAPT_RETURN_IF_ERROR(renderShown(*chat, {messages, image_counts, message_count}, now, pieces));
+    RAPT_RETURN_IF_ERROR(renderShown(*chat, {messages, image_counts, audio_counts, message_count}, now, pieces));
     std::vector<TextPart> parts;
     for (const ChatPiece &piece : pieces)
       parts.push_back({piece.text, piece.fromUser});

@@ -115,9 +115,9 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
       m.maxPositions < 1)
     return report.fail(RAPT_UNSUPPORTED,
                        "the model %s is no decoder: it has no entry step, cache, vocabulary or bounds", m.name.c_str());
-  const bool readsImages = m.readsImages(), readsSource = module.findEntry(encodeEntry) >= 0 && m.hasCache;
+  const bool readsVectors = m.readsVectors(), readsSource = module.findEntry(encodeEntry) >= 0 && m.hasCache;
   const uint32_t parts = part::Always | states | (!states || namesOne(Role::BlockTable) ? part::Paged : 0) |
-                         (readsSource ? part::Source : 0) | (readsImages ? part::Images : 0) |
+                         (readsSource ? part::Source : 0) | (readsVectors ? part::Images : 0) |
                          (namesOne(Role::SeenEnd) ? part::WholeImages : 0) | (m.cacheCount > 1 ? part::Windowed : 0) |
                          (m.adapters.empty() ? 0 : part::Adapters) |
                          (namesOne(Role::TextLength) ? part::LongTexts : 0) |
@@ -129,15 +129,16 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   if (logits.shape.size() != 2 || logits.shape[1].plus != m.vocabulary)
     return report.fail(RAPT_UNSUPPORTED, "entry step of %s gives no %lld logits for a token", m.name.c_str(),
                        (long long)m.vocabulary);
-  if (readsImages) {
+  if (readsVectors) {
     columns = columnsOf(entry.buffers[bufferOf(Role::Embeddings)], 1);
+    const int64_t last = std::max(m.imageId(), m.audioId());
     // An embedding, and as many numbers for each of the first layers that read some.
-    if (m.hidden < 1 || columns < 1 || columns % m.hidden != 0 || m.imageId() >= m.vocabulary)
+    if (m.hidden < 1 || columns < 1 || columns % m.hidden != 0 || last >= m.vocabulary)
       return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes no vectors of %lld numbers in place of token %lld",
-                         m.name.c_str(), (long long)m.hidden, (long long)m.imageId());
+                         m.name.c_str(), (long long)m.hidden, (long long)last);
   }
   if (has(Role::RotaryPositions) &&
-      (!readsImages || !m.imageCell || columnsOf(entry.buffers[bufferOf(Role::RotaryPositions)], 1) != gridAxes))
+      (m.imageId() < 0 || !m.imageCell || columnsOf(entry.buffers[bufferOf(Role::RotaryPositions)], 1) != gridAxes))
     return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes no %lld positions of a token in texts with images",
                        m.name.c_str(), (long long)gridAxes);
   if (has(Role::TextLength)) {
@@ -151,9 +152,9 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   if (rapt_status status = checkAdapters(module, report))
     return status;
   isSerial = states && takesSingleTokens(entry);
-  if (isSerial && (readsImages || !m.adapters.empty()))
+  if (isSerial && (readsVectors || !m.adapters.empty()))
     return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes one token of each row and %s", m.name.c_str(),
-                       readsImages ? "vectors of images" : "adapters");
+                       readsVectors ? "vectors of images" : "adapters");
   return RAPT_OK;
 }
 

@@ -132,21 +132,19 @@ void Forward::fullShape(const Slot &slot, Shape &shape) const {
   std::copy_n(slot.extents, slot.inner, shape + (slot.rows ? 2 : 1));
 }
 
-/// Vectors are floats in a row, one for each image token of the texts, which have been read.
+/// Vectors are floats in a row, one for each token of the texts that stands for one; these have been read.
 rapt_status Forward::checkEmbeddings() const {
   if (!slots[Embeddings].name)
     return RAPT_OK;
   const rapt_tensor *const embeddings = slots[Embeddings].tensor;
-  const int32_t image = c.module->manifest->imageId();
+  const Manifest &m = *c.module->manifest;
   int64_t needed = 0;
-  for (int64_t row = 0; row < target.batch; ++row) {
-    const int32_t *ids = &target.tokens[row * target.length];
-    needed += std::count(ids, ids + target.lengths[row], image);
-  }
+  for (int64_t row = 0; row < target.batch; ++row)
+    needed += m.countPlaceholders(&target.tokens[row * target.length], target.lengths[row]);
   const int64_t given = embeddings ? embeddings->shape[0] * embeddings->shape[1] : 0;
   if (given != needed)
-    return report.fail(RAPT_INVALID, "input_ids has %lld image tokens, image_embeddings %lld vectors", ll(needed),
-                       ll(given));
+    return report.fail(RAPT_INVALID, "input_ids has %lld %s tokens, image_embeddings %lld vectors", ll(needed),
+                       m.audioToken ? "image and audio" : "image", ll(given));
   if (!embeddings)
     return RAPT_OK;
   if (!is(*embeddings, typeF32) || embeddings->shape[2] != c.entry.columns || !isDenseFrom(*embeddings, 0))
@@ -195,17 +193,17 @@ void Forward::giveGrids(rapt_chunk &chunk, int64_t tokens) {
     chunk.image_grids = nullptr;
 }
 
-/// Gives a row the vectors of its image tokens, which are those behind the rows' before.
+/// Gives a row the vectors of its tokens, which are those behind the rows' before.
 void Forward::giveEmbeddings(rapt_chunk &chunk) {
   const rapt_tensor *const embeddings = slots[Embeddings].tensor;
   if (!embeddings)
     return;
-  const int32_t image = c.module->manifest->imageId();
-  const int64_t count = std::count(chunk.tokens, chunk.tokens + chunk.count, image), width = c.entry.columns;
+  const Manifest &m = *c.module->manifest;
+  const int64_t count = m.countPlaceholders(chunk.tokens, chunk.count), width = c.entry.columns;
   chunk.embeddings = static_cast<const float *>(embeddings->data) + embeddingsRead * width;
   chunk.embedding_bytes = size_t(count * width) * sizeof(float);
   embeddingsRead += count;
-  giveGrids(chunk, count);
+  giveGrids(chunk, std::count(chunk.tokens, chunk.tokens + chunk.count, m.imageId()));
 }
 
 /// Features are floats whose rows are dense.

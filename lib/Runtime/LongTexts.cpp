@@ -23,7 +23,7 @@ void remember(const rapt_context &context, Sequence &sequence, const rapt_chunk 
 
 rapt_status computeAgain(rapt_context &c, rapt_sequence name, int64_t count, const Report &report) {
   Sequence &s = *c.find(name);
-  if (std::count(s.tokens, s.tokens + s.length, c.module->manifest->imageId()))
+  if (c.module->manifest->countPlaceholders(s.tokens, s.length))
     return report.fail(RAPT_UNSUPPORTED,
                        "a sequence with images outgrows %lld tokens, for which its images would be needed again: give "
                        "all of the text to a new sequence in one step",

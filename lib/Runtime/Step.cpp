@@ -79,7 +79,7 @@ private:
   int64_t neededBlocks[mostCaches] = {}, neededSlots = 0, longest = 0;
   size_t chunk = 0; ///< where the next part starts: chunk and token in it
   int64_t at = 0;
-  int64_t embedding = 0; ///< the chunk's vector of the next image token
+  int64_t embedding = 0; ///< the chunk's vector of the next token that stands for one
   // The part that is being put together:
   size_t rows = 0;
   int64_t tokens = 0, wanted = 0;
@@ -99,15 +99,15 @@ rapt_status Step::checkEmbeddings(size_t i) const {
     return embeddings ? report.fail(RAPT_INVALID, "chunk %zu has vectors of images, which the model %s does not read",
                                     i, m.name.c_str())
                       : RAPT_OK;
-  const int64_t images = std::count(k.tokens, k.tokens + k.count, m.imageId());
+  const int64_t images = m.countPlaceholders(k.tokens, k.count);
   const uint64_t need = uint64_t(images) * uint64_t(entry.columns) * sizeof(float);
   if (need == 0 || (embeddings && bytes >= need && isAligned(embeddings)))
     return RAPT_OK;
   return report.fail(RAPT_INVALID,
-                     "chunk %zu has %lld image tokens and %zu bytes of vectors at %p; %llu bytes of floats [%lld, "
+                     "chunk %zu has %lld %s tokens and %zu bytes of vectors at %p; %llu bytes of floats [%lld, "
                      "%lld] are needed",
-                     i, ll(images), bytes, static_cast<const void *>(embeddings), (unsigned long long)need, ll(images),
-                     ll(entry.columns));
+                     i, ll(images), m.audioToken ? "image and audio" : "image", bytes,
+                     static_cast<const void *>(embeddings), (unsigned long long)need, ll(images), ll(entry.columns));
 }
 
 rapt_status Step::checkGrids(size_t i, Sequence &s) const {
@@ -411,7 +411,7 @@ void Step::addTokens(int64_t take, int64_t rowsHere) {
   }
   c.pieces[rows++] = {chunk, at, take, rowsHere, embedding};
   if (entry.has(Role::Embeddings))
-    embedding += std::count(k.tokens + at, k.tokens + at + take, c.module->manifest->imageId());
+    embedding += c.module->manifest->countPlaceholders(k.tokens + at, take);
   tokens += take;
   wanted += rowsHere;
 }
@@ -535,12 +535,12 @@ void Step::fillSeenEnds() {
   }
 }
 
-/// Gives each of the part's image tokens its vector. Returns how many there are.
+/// Gives each of the part's tokens that stand for vectors its own. Returns how many there are.
 int64_t Step::fillEmbeddings() {
   if (!entry.has(Role::Embeddings))
     return 0;
   const int64_t width = entry.columns;
-  const int32_t image = c.module->manifest->imageId();
+  const Manifest &m = *c.module->manifest;
   const int32_t *const rowBegin = c.integers(Role::RowBegin), *const ids = c.integers(Role::Tokens);
   int32_t *const tokens = c.integers(Role::EmbeddingTokens);
   float *const vectors = c.numbers(Role::Embeddings);
@@ -549,7 +549,7 @@ int64_t Step::fillEmbeddings() {
     const Piece &p = c.pieces[r];
     const int32_t first = next;
     for (int32_t t = rowBegin[r]; t < rowBegin[r + 1]; ++t)
-      if (ids[t] == image)
+      if (m.isPlaceholder(ids[t]))
         tokens[next++] = t;
     if (next > first)
       memcpy(vectors + first * width, chunks.get(p.chunk, &rapt_chunk::embeddings) + p.embedding * width,

@@ -1,5 +1,7 @@
 //===- Example.cpp - A command that shows what a model does ----------------------===//
 #include "lib/Support/Example.h"
+#include <algorithm>
+#include <iterator>
 
 using namespace rapt;
 
@@ -34,8 +36,9 @@ std::string rapt::exampleArguments(const ExampleModel &model) {
   auto fits = [&](int64_t tokens) { return model.positions == 0 || model.positions >= tokens; };
   if (const std::string input = exampleInput(model); !input.empty() || model.task.empty())
     return input;
-  const bool generates =
-      model.task == "image-text-to-text" || model.task == "decoder" || model.task == "text2text-generation";
+  constexpr std::string_view generating[] = {"any-to-any", "audio-text-to-text", "decoder", "image-text-to-text",
+                                             "text2text-generation"};
+  const bool generates = std::find(std::begin(generating), std::end(generating), model.task) != std::end(generating);
   if (model.texts.hasTokenizer && model.texts.chatTokens > 0 && generates && fits(model.texts.chatTokens + 1))
     return "--chat -p \"" + std::string(exampleMessage) + "\"";
   if (model.texts.hasTokenizer && fits(mostTokens))

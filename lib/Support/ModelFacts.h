@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Support/Json.h"
+#include <algorithm>
 #include <type_traits>
 
 namespace rapt {
@@ -25,10 +26,17 @@ struct ModelFacts {
 #define RAPT_MODEL_FACT(TYPE, MEMBER, KEY, MANIFEST, DOC) fact::TYPE MEMBER = {};
 #include "lib/Support/ModelFacts.def"
 
-  /// Whether tokens of a text may stand for vectors of images.
-  bool readsImages() const { return imageToken.has_value(); }
-  /// The token that does, as the compiled code and C have it: -1, which no token is, where none does.
+  /// Whether tokens of a text may stand for vectors of images, or of sounds.
+  bool readsVectors() const { return imageToken || audioToken; }
+  /// The tokens that do, as the compiled code and C have them: -1, which no token is, where none does.
   int32_t imageId() const { return int32_t(imageToken.value_or(-1)); }
+  int32_t audioId() const { return int32_t(audioToken.value_or(-1)); }
+  /// Whether token `id` of a text stands for a vector.
+  bool isPlaceholder(int32_t id) const { return id == imageId() || id == audioId(); }
+  /// How many of the tokens do.
+  int64_t countPlaceholders(const int32_t *ids, int64_t count) const {
+    return std::count_if(ids, ids + count, [this](int32_t id) { return isPlaceholder(id); });
+  }
   /// Positions of the longest source of an encoder that makes other ones of it than its tokens; else `ofText`.
   int64_t longestSource(int64_t ofText) const { return sourcePositions ? sourcePositions : ofText; }
   int64_t longestSource() const { return longestSource(positions); }

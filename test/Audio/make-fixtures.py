@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes small sound files and the features of Whisper that NumPy makes of them: data/sweep.*, data/tune.wav, data/expected.json.
+"""Writes small sound files and the features of Whisper and Gemma 4 that NumPy makes of them: data/sweep.*, data/tune.wav, data/expected.json.
 
     make-fixtures.py [--to DIR]
 
-The features follow the definition of transformers' WhisperFeatureExtractor in double, with a matrix as Fourier transform.
+The features follow the definitions of transformers' WhisperFeatureExtractor and Gemma4AudioFeatureExtractor in double, with a matrix as Fourier
+transform.
 Needs Debian's python3-numpy; the compressed files are made with libsndfile1."""
 
 import argparse
@@ -48,6 +49,43 @@ def features(samples, config):
     mel = mel_filters(config.get("feature_size", 80), size, rate) @ (np.abs(frames @ fourier) ** 2).T
     decades = np.log10(np.maximum(mel, 1e-10))[:, :-1]
     return ((np.maximum(decades, decades.max() - 8) + 4) / 4).astype(np.float32)
+
+
+def htk_filters(bins, fft_size, rate, least, most):
+    """[bins, 1 + fft_size / 2]: triangles of height 1 over corners that are evenly spaced in HTK's mels."""
+    mels = np.linspace(*(2595 * np.log10(1 + hertz / 700) for hertz in (least, most)), bins + 2)
+    corners, frequencies = 700 * (10 ** (mels / 2595) - 1), np.linspace(0, rate // 2, fft_size // 2 + 1)
+    return np.array([np.interp(frequencies, corners[i:i + 3], [0, 1, 0], left=0, right=0) for i in range(bins)])
+
+
+def gemma4_features(samples, config):
+    """f32 [frames, bins] of frames that end ahead of the last sample; half of the first one is ahead of the sound."""
+    rate, bins = config.get("sampling_rate", 16000), config.get("feature_size", 128)
+    frame, hop = (round(rate * config.get(key, otherwise) / 1000) for key, otherwise in (("frame_length_ms", 20.0), ("hop_length_ms", 10.0)))
+    size = 2 ** int(np.ceil(np.log2(frame)))
+    padded = np.pad(np.asarray(samples, np.float64), (frame // 2, 0))
+    starts = np.arange(0, len(padded) - frame, hop)
+    window = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(frame) / frame)).astype(np.float32)
+    fourier = np.exp(-2j * np.pi * np.outer(np.arange(frame), np.arange(size // 2 + 1)) / size)
+    mel = np.abs(padded[starts[:, None] + np.arange(frame)] * window @ fourier) @ htk_filters(bins, size, rate, config.get("min_frequency", 0.0), config.get("max_frequency", 8000.0)).T
+    logarithms = np.log(mel + config.get("mel_floor", 1e-3)) - np.array(config.get("per_bin_mean", 0.0))
+    return (logarithms / np.array(config.get("per_bin_stddev", 1.0))).astype(np.float32)
+
+
+def sample_frames(samples, config):
+    """f32 [frames, bins]: the samples, and zeros that fill up the last frame."""
+    bins = config.get("feature_size", 640)
+    return np.pad(np.asarray(samples, np.float32), (0, -len(samples) % bins)).reshape(-1, bins)
+
+
+FRAMES = {"Gemma4AudioFeatureExtractor": gemma4_features, "Gemma4UnifiedAudioFeatureExtractor": sample_frames}
+
+
+def frames_case(name, file, samples, begin, end, extractor, config):
+    """Features whose frames are rows."""
+    values = FRAMES[extractor](samples[begin:end], config)
+    return {"name": name, "file": file, "begin": begin, "end": end, "config": json.dumps({"feature_extractor_type": extractor, **config}), "frames": values.shape[0],
+            "bins": values.shape[1], "values": [float(f"{value:.7g}") for value in values.flat]}
 
 
 def case(name, file, samples, begin, end, config, most=None):
@@ -116,7 +154,19 @@ def main():
         case("the least transform", "tune.wav", tune, 3000, 5000, {**TUNE, "feature_size": 2, "n_fft": 2, "hop_length": 61}),
         case("frames further than their length", "tune.wav", tune, 0, 4001, {**TUNE, "feature_size": 12, "n_fft": 120, "hop_length": 333}),
     ]
-    (args.to / "expected.json").write_text(json.dumps({"features": cases}, separators=(",", ":")).replace('{"name"', '\n{"name"') + "\n")
+    gemma4, unified = FRAMES
+    published = {"feature_size": 128, "fft_length": 512, "frame_length": 320, "hop_length": 160, "max_frequency": 8000.0, "min_frequency": 0.0, "mel_floor": 0.001,
+                 "per_bin_mean": None, "per_bin_stddev": None, "dither": 0.0, "fft_overdrive": False, "input_scale_factor": 1.0, "preemphasis": 0.0,
+                 "preemphasis_htk_flavor": True, "padding_side": "right", "padding_value": 0.0, "return_attention_mask": True, "sampling_rate": 16000}
+    rows = [
+        frames_case("as published", "sweep.wav", sweep, 0, 641, gemma4, {key: value for key, value in published.items() if value is not None}),
+        frames_case("the shortest sound", "sweep.wav", sweep, 1000, 1161, gemma4, {}),
+        frames_case("an odd frame, bins with means and deviations", "tune.wav", tune, 0, 700, gemma4,
+                    {"sampling_rate": 4000, "feature_size": 6, "frame_length_ms": 9.25, "hop_length_ms": 21.75, "min_frequency": 50.0, "max_frequency": 1900.0,
+                     "mel_floor": 0.01, "per_bin_mean": [-1.5, 0, 0.5, 1, 1.5, 2], "per_bin_stddev": [1, 2, 0.5, 3, 1.25, 1]}),
+        frames_case("samples", "tune.wav", tune, 0, 13, unified, {"sampling_rate": 4000, "feature_size": 6, "audio_samples_per_token": 6}),
+    ]
+    (args.to / "expected.json").write_text(json.dumps({"features": cases, "frames": rows}, separators=(",", ":")).replace('{"name"', '\n{"name"') + "\n")
 
 
 if __name__ == "__main__":

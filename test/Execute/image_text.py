@@ -72,6 +72,7 @@ class Test:
             assert done.returncode == 1 and fails in done.stderr and done.stdout == "", (arguments, done)
         else:
             assert done.returncode == 0, (arguments, done)
+        self.said = done.stderr
         return done.stdout
 
     def tensors(self, output, *flags, **inputs):

@@ -149,6 +149,7 @@ def of_programs():
         programs("image_text", RUNTIME),
         *parts("image_squares", REFERENCE + " runtime", "tower evaluated"),
         *parts("image_types", RUN, "dinov3-activations-bf16"),
+        *parts("prompt_sounds", REFERENCE, "tower"),
         programs("hybrid_states", REFERENCE + " runtime scratch", full="generic", requires=UNINSTRUMENTED),
         programs("languages", RUN),
         programs("mixed_cache", "raptc reference runtime scratch"),

@@ -196,6 +196,14 @@ Status settleProcessor(const std::string &directory, DefaultClasses classes, Sid
         notes.push_back(shownPath(path) + " and " + processorFile + " differ; the former counts, as in transformers 5");
       put(files, processorFile, *own->asObject());
     }
+    if (const json::Value *sounds = all.find("feature_extractor");
+        !classes.extractor.empty() && sounds && sounds->isObject()) {
+      json::Object settled = *sounds->asObject();
+      if (!find(settled, "feature_extractor_type"))
+        json::setMember(settled, "feature_extractor_type", json::Value(std::string(classes.extractor)));
+      reportKeys(path, processorFile, json::Value(settled), notes);
+      put(files, extractorFile, std::move(settled));
+    }
   }
   std::optional<json::Object> processor = objectOf(files, processorFile);
   if (processor)

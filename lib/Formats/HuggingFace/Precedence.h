@@ -20,7 +20,11 @@ std::optional<json::Object> objectOf(const SideFiles &files, std::string_view na
 /// The classes that a type of models has where no file names one.
 struct DefaultClasses {
   std::string_view tokenizer, processor; ///< may be empty
+  std::string_view extractor = {};       ///< of sounds beside images
 };
+
+/// The side file that has the feature_extractor of a model that reads sounds beside images.
+inline constexpr const char *extractorFile = "feature_extractor.json";
 
 /// special_tokens_map.json comes before tokenizer_config.json, unless the latter has added_tokens_decoder. Where
 /// tokenizer_config.json names no class, it is that of config.json, or the one of the model's type.
@@ -38,8 +42,9 @@ void settleGeneration(ConfigReader &config, SideFiles &files);
 json::Value withDecoderStart(const std::string &directory, json::Value config, std::vector<std::string> &notes);
 
 /// processor_config.json's image_processor or feature_extractor, which transformers 5 writes, comes before
-/// preprocessor_config.json. A processor of images without a class is of the class that the model's type has.
-/// Differences are reported in `notes`. Errors: a file that cannot be read, an unfinished download.
+/// preprocessor_config.json. A processor of images without a class is of the class that the model's type has. Where the
+/// type has a class for sounds besides, the feature_extractor becomes a side file of its own. Differences are reported
+/// in `notes`. Errors: a file that cannot be read, an unfinished download.
 Status settleProcessor(const std::string &directory, DefaultClasses classes, SideFiles &files,
                        std::vector<std::string> &notes);
 

@@ -74,7 +74,7 @@ Outcome BeamRows::search(const Model &model, const Text &text, const Prompt &pro
   while (!rows.empty()) {
     std::vector<rapt_chunk> chunks;
     for (size_t row = 0; row < rows.size(); ++row)
-      chunks.push_back(prompt.withImages(sequences[row].chunk(rows[row])));
+      chunks.push_back(prompt.withVectors(sequences[row].chunk(rows[row])));
     RAPT_RETURN_IF_ERROR(model.context.step(chunks));
     const rapt_beam_step *steps = nullptr;
     size_t count = 0;

@@ -8,7 +8,7 @@ namespace rapt::run {
 /// Whether the options about sound go together.
 static Status checkAudio(const Options &o) {
   if (!o.audio.empty() && o.prompts.size() > 1)
-    return usage("--audio takes one --prompt, the text before the sound");
+    return usage("--audio takes one --prompt, the text before the sound or around it");
   if (!o.audio.empty() && o.temperatureStep && o.temperature.value_or(0) > 1)
     return usage("--temperature-increment-on-fallback goes up to temperature 1");
   return {};
@@ -39,15 +39,11 @@ Status checkOptions(const Options &o) {
     return usage("no compiled model is named");
   bool tensors = !o.inputs.empty(), texts = !o.prompts.empty() || o.promptFile || o.tokens, images = !o.images.empty(),
        audio = !o.audio.empty(), vectors = !o.vectors.empty();
-  // Texts beside images are their labels.
-  const bool hasLabels = images && !o.tokens;
-  int ways =
-      (!o.prompts.empty() + !!o.promptFile) + !!o.tokens + !!o.perplexityFile + tensors + images + audio + vectors;
-  if (hasLabels && (o.prompts.empty() != !o.promptFile))
-    --ways;
+  // Images and sounds have a text around them, or labels, or what was said before.
+  const bool media = images || audio, hasTextBeside = media && !o.tokens && o.prompts.empty() != !o.promptFile;
+  const int ways = (!o.prompts.empty() + !!o.promptFile) + !!o.tokens + !!o.perplexityFile + tensors + media + vectors -
+                   hasTextBeside;
   RAPT_RETURN_IF_ERROR(checkTextMode(o));
-  if (audio && !o.prompts.empty() && !images) // what was said before the sound
-    --ways;
   if (ways > 1)
     return usage("only one of --prompt, --file, --tokens, --image, --audio, --vector, --perplexity and --input can be "
                  "given");

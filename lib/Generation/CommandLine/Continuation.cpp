@@ -19,8 +19,8 @@ Outcome Continuation::readIds(const Options &options, const Model &model, const 
     return checkIds(model, prompt.ids);
   }
   if (options.chat)
-    return encodeChat(model, text, options.system ? &*options.system : nullptr, content, options.images.size(),
-                      prompt.ids);
+    return encodeChat(model, text, options.system ? &*options.system : nullptr, content,
+                      {options.images.size(), options.audio.size()}, prompt.ids);
   RAPT_RETURN_IF_ERROR(encode(model, text, content, prompt.ids));
   if (prompt.ids.empty() && !model.hasEncoder()) {
     int32_t begin = text.tokenizer.role(RAPT_TOKEN_BEGIN);
@@ -104,10 +104,10 @@ Outcome Continuation::openStream(const Options &options, const Text &text) {
   return text::Stream::open(text.writer, all, stream);
 }
 
-Outcome Continuation::open(const Options &options, const Model &model, const Text &text, const PromptImages &images,
+Outcome Continuation::open(const Options &options, const Model &model, const Text &text, const PromptVectors &vectors,
                            const std::string &content) {
   RAPT_RETURN_IF_ERROR(readIds(options, model, text, content));
-  RAPT_RETURN_IF_ERROR(images.place(model, text, prompt));
+  RAPT_RETURN_IF_ERROR(vectors.place(model, text, prompt));
   given = prompt.ids.size();
   RAPT_RETURN_IF_ERROR(chooseSource(options, model, text));
   return chooseRoom(options, model, text);

@@ -1,7 +1,7 @@
 //===- Continuation.h - A prompt and what is generated after it -------------------===//
 #pragma once
 #include "lib/Generation/CommandLine/LogProbabilities.h"
-#include "lib/Generation/CommandLine/PromptImages.h"
+#include "lib/Generation/CommandLine/PromptVectors.h"
 #include "lib/Generation/CommandLine/Rules.h"
 #include <span>
 
@@ -27,9 +27,9 @@ struct Continuation {
   std::string output;              ///< what is not printed yet, or all of it for --json
   const char *reason = nullptr;    ///< why it ended; null while it goes on
 
-  /// Reads the prompt, which is `content` unless ids are given, with `images` in it, and decides how many tokens the
+  /// Reads the prompt, which is `content` unless ids are given, with `vectors` in it, and decides how many tokens the
   /// cache must hold. Never cuts the prompt or the number of new tokens.
-  Outcome open(const Options &options, const Model &model, const Text &text, const PromptImages &images,
+  Outcome open(const Options &options, const Model &model, const Text &text, const PromptVectors &vectors,
                const std::string &content);
   /// Prepares a model whose sources are images: `pixels` is one.
   Outcome openImage(const Options &options, const Model &model, const Text &text, std::vector<float> pixels);

@@ -36,8 +36,8 @@ struct Model {
 
   /// Prompts are its sources then; new text begins with a token of its own.
   bool hasEncoder() const { return info.start_token >= 0; }
-  /// Whether a text may have images in it.
-  bool readsImages() const { return facts.readsImages(); }
+  /// Whether a text may have sounds in it.
+  bool readsSounds() const { return facts.audioToken.has_value(); }
   /// Whether its sources are images, and no text.
   bool hasImageSource() const { return info.image_height > 0; }
   bool isOnGpu() const { return *info.target_gpu; }

@@ -151,7 +151,7 @@ struct Option {
 /// Those about sound.
 std::vector<Option> soundOptions() {
   return {
-      {{"audio", "", "FILE", "write what is said in a sound file; may be repeated"}, addAudio},
+      {{"audio", "", "FILE", "write what is said in a sound file, or read it in a prompt; may be repeated"}, addAudio},
       {{"language", "lang", "CODE", "the language that is spoken, such as en (detected)"}, setText<&Options::language>},
       {{"task", "", "TASK", "transcribe, or translate into English (transcribe)"}, setSpeechTask},
       {{"timestamps", "", nullptr, "print when each part is said"}, setFlag<&Options::timestamps>},

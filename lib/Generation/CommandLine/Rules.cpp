@@ -81,9 +81,9 @@ Rules::Rules(const Options &options, const Text &text, const Prompt &prompt, int
   } else if (prompt.ids.size() != 1) {
     rules.first = {};
   }
-  if (text.imageId >= 0) {
+  if (!text.placeholders.empty()) {
     banned.assign(rules.banned.data, rules.banned.data + rules.banned.count);
-    banned.push_back(text.imageId);
+    banned.insert(banned.end(), text.placeholders.begin(), text.placeholders.end());
     rules.banned = view(banned);
   }
   if (options.ignoreEnd) {

@@ -14,13 +14,15 @@ struct Sound {
   std::vector<float> features; ///< f32 [bins, columns]
 };
 
-/// Reads sound files as the processor of the model's directory does.
+/// Reads sound files as the processor of the model's directory does: sources of a model, or sounds in its prompts.
 class SoundReader {
 public:
   /// Errors: a model without such a processor, or one with other features.
   Outcome open(const Model &model);
   /// The processor adds silence to a sound that is shorter than a window.
   Outcome read(const std::string &path, Sound &sound) const;
+  /// The features [frames, bins] of a sound in a prompt. Says so where the processor reads only its beginning.
+  Outcome read(const std::string &path, int64_t (&shape)[2], std::vector<float> &values) const;
   /// The features of a window, [bins, window], from frame `begin` on; 0 behind the last frame.
   std::vector<float> cut(const Sound &sound, int64_t begin) const;
 
@@ -33,7 +35,9 @@ private:
     void operator()(rapt_audio *p) const { rapt_audio_free(p); }
   };
   Outcome check(const Model &model) const;
-  Outcome compute(const rapt_audio *audio, Sound &sound) const;
+  Outcome compute(const float *samples, size_t count, int64_t (&shape)[2], std::vector<float> &values) const;
+  /// Gives use(samples, count) those of a file.
+  template <typename Use> Outcome decode(const std::string &path, Use use) const;
 
   std::unique_ptr<rapt_audio_processor, Free> processor;
   rapt_audio_info info = sized<rapt_audio_info>();

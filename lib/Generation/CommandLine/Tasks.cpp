@@ -50,16 +50,23 @@ bool isGiven(const Options &options, unsigned kinds) {
   return std::ranges::any_of(givenInputs(options), [&](const Given &one) { return one.isGiven && (one.kind & kinds); });
 }
 
-/// The row that decides before the model is known: what an option asks for, or the only task with such an input.
-const Task *taskOfCommand(const Options &options) {
+/// The rows that the command leaves before the model is known: that of what an option asks for, or, where an input
+/// gives options of its own, those of models with such an input, its own row first.
+std::vector<const Task *> tasksOfCommand(const Options &options) {
   if (const Task *mode = findMode(options))
-    return mode;
+    return {mode};
+  std::vector<const Task *> left;
   for (const Given &given : givenInputs(options)) {
-    auto takesIt = [&](const Task &task) { return (task.inputs & given.kind) != 0; };
-    if (given.isGiven && std::ranges::count_if(tasks, takesIt) == 1)
-      return &*std::ranges::find_if(tasks, takesIt);
+    auto isItsOwn = [&](const Task &task) { return task.inputs == given.kind && task.kind == given.options; };
+    const auto own = std::ranges::find_if(tasks, isItsOwn);
+    if (!given.isGiven || own == std::end(tasks))
+      continue;
+    left.push_back(&*own);
+    for (const Task &task : tasks)
+      if (&task != &*own && (task.inputs & given.kind))
+        left.push_back(&task);
   }
-  return nullptr;
+  return left;
 }
 
 /// Refuses what the task does not run on. `name`: the model's and its task's.
@@ -153,11 +160,12 @@ std::string inputsOf(const Task &task) {
 }
 
 Status checkTaskOptions(const Options &options) {
-  if (const Task *task = taskOfCommand(options)) {
-    const std::string *useless = findUseless(options, *task);
+  if (const std::vector<const Task *> left = tasksOfCommand(options); !left.empty()) {
+    const bool areAll = std::ranges::all_of(left, [&](const Task *task) { return findUseless(options, *task); });
+    const std::string *useless = areAll ? findUseless(options, *left.front()) : nullptr;
     const std::string name = useless ? *useless : "json";
     if (useless || (options.converses && options.json))
-      return usage(std::string(task->label()) + " takes no --" + name +
+      return usage(std::string(left.front()->label()) + " takes no --" + name +
                    (options.converses ? "; give a message: --prompt or --file" : ""));
   }
   for (const std::string &name : options.runOptions)

@@ -103,7 +103,9 @@ Outcome openText(const Model &model, bool needed, Text &text) {
   RAPT_RETURN_IF_ERROR(openGenerationConfig(model, text));
   text.ends.insert(model.info.eos, model.info.eos + model.info.eos_count);
   text.vocabulary = model.info.vocabulary;
-  text.imageId = model.facts.imageId();
+  for (int32_t id : {model.facts.imageId(), model.facts.audioId()})
+    if (id >= 0)
+      text.placeholders.push_back(id);
   if (text.writer) {
     text.vocabulary = std::min<int64_t>(text.vocabulary, text.writer.vocabulary());
     if (int32_t end = text.writer.role(RAPT_TOKEN_END); end >= 0)
@@ -150,27 +152,27 @@ Outcome openChat(const Model &model, text::ChatTemplate &chat) {
 
 /// See encodeMessages below; the embedding has `vocabulary` rows.
 static Outcome encodeMessages(int64_t vocabulary, const Tokenizer &tokenizer, const text::ChatTemplate &chat,
-                              const std::vector<Message> &messages, size_t images, int64_t now, Ids &ids) {
+                              const std::vector<Message> &messages, MediaCounts media, int64_t now, Ids &ids) {
   const rapt_encode_options options = encodeOptions(vocabulary);
-  std::vector<size_t> counts(messages.size());
-  counts.back() = images;
-  return chat.encode(tokenizer, messages, now, ids, &options, counts);
+  std::vector<size_t> images(messages.size()), sounds(messages.size());
+  images.back() = media.images, sounds.back() = media.sounds;
+  return chat.encode(tokenizer, messages, now, ids, &options, images, sounds);
 }
 
 Outcome encodeMessages(const Model &model, const Text &text, const text::ChatTemplate &chat,
-                       const std::vector<Message> &messages, size_t images, int64_t now, Ids &ids) {
-  return encodeMessages(model.readVocabulary(), text.tokenizer, chat, messages, images, now, ids);
+                       const std::vector<Message> &messages, MediaCounts media, int64_t now, Ids &ids) {
+  return encodeMessages(model.readVocabulary(), text.tokenizer, chat, messages, media, now, ids);
 }
 
 Outcome encodeChat(const Model &model, const Text &text, const std::string *system, const std::string &content,
-                   size_t images, Ids &ids) {
+                   MediaCounts media, Ids &ids) {
   text::ChatTemplate chat;
   RAPT_RETURN_IF_ERROR(openChat(model, chat));
   std::vector<Message> messages;
   if (system)
     messages.push_back({"system", *system});
   messages.push_back({"user", content});
-  return encodeMessages(model, text, chat, messages, images, int64_t(time(nullptr)), ids);
+  return encodeMessages(model, text, chat, messages, media, int64_t(time(nullptr)), ids);
 }
 
 int64_t countChatTokens(const SideFiles &content, int64_t vocabulary, std::string_view message) {
@@ -179,7 +181,7 @@ int64_t countChatTokens(const SideFiles &content, int64_t vocabulary, std::strin
   Ids ids;
   const Message one{"user", std::string(message)};
   const bool isEncoded = openTemplate(content, chat) && chat && openTokenizer(content, tokenizer) && tokenizer &&
-                         encodeMessages(vocabulary, tokenizer, chat, {one}, 0, int64_t(time(nullptr)), ids);
+                         encodeMessages(vocabulary, tokenizer, chat, {one}, {}, int64_t(time(nullptr)), ids);
   return isEncoded ? int64_t(ids.size()) : 0;
 }
 

@@ -20,12 +20,12 @@ struct Prompt {
   Ids source;                    ///< what the encoder reads, of a model that has one
   Ids ids;                       ///< what the first new token follows
   std::optional<int32_t> first;  ///< the first new token, where a language is asked for
-  std::vector<float> embeddings; ///< what image tokens stand for
+  std::vector<float> embeddings; ///< what image and audio tokens stand for
   Ids grids;                     ///< rows and columns of each image's vectors, where the model needs them
   std::vector<float> pixels;     ///< of the image that the encoder reads, of a model whose sources are images
 
-  /// `chunk` of its tokens with what image tokens among them stand for. New tokens are none.
-  rapt_chunk withImages(rapt_chunk chunk) const {
+  /// `chunk` of its tokens with what image and audio tokens among them stand for. New tokens are none.
+  rapt_chunk withVectors(rapt_chunk chunk) const {
     chunk.embeddings = embeddings.empty() ? nullptr : embeddings.data();
     chunk.embedding_bytes = embeddings.size() * sizeof(float);
     chunk.image_grids = grids.empty() ? nullptr : grids.data();
@@ -56,7 +56,7 @@ struct Text {
   std::set<int32_t> ends;         ///< ids that end a text
   std::vector<std::string> stops; ///< texts that end one, of generation_config.json
   int64_t vocabulary = 0;         ///< logits that are tokens
-  int32_t imageId = -1;           ///< that only a prompt may have; -1: there is none
+  Ids placeholders;               ///< that only a prompt may have
 };
 
 /// The content of a file of the model's directory, by its name; no data where there is none.
@@ -77,15 +77,20 @@ Outcome encodePlain(const Model &model, const Text &text, const std::string &con
 /// The chat template of the model's directory, which must have one.
 Outcome openChat(const Model &model, text::ChatTemplate &chat);
 
-/// Ids of the prompt that a chat template makes of messages, the last with as many images ahead of its text. `now`:
+/// Numbers of the images and sounds ahead of a message's text.
+struct MediaCounts {
+  size_t images = 0, sounds = 0;
+};
+
+/// Ids of the prompt that a chat template makes of messages, the last with `media` ahead of its text. `now`:
 /// what templates ask for, seconds since 1970.
 Outcome encodeMessages(const Model &model, const Text &text, const text::ChatTemplate &chat,
-                       const std::vector<Message> &messages, size_t images, int64_t now, Ids &ids);
+                       const std::vector<Message> &messages, MediaCounts media, int64_t now, Ids &ids);
 
 /// The same by the model's own template, for a message of the user and, where `system` is not null, one of the
 /// system's.
 Outcome encodeChat(const Model &model, const Text &text, const std::string *system, const std::string &content,
-                   size_t images, Ids &ids);
+                   MediaCounts media, Ids &ids);
 
 /// Tokens of the prompt that tokenizer and chat template make of a user's message; 0 where they make none.
 int64_t countChatTokens(const SideFiles &content, int64_t vocabulary, std::string_view message);

@@ -45,6 +45,11 @@ constexpr Row processors[] = {
     {"WhisperFeatureExtractor", "whisper"},
 };
 
+constexpr Row extractors[] = {
+    {"Gemma4AudioFeatureExtractor", "gemma4"},
+    {"Gemma4UnifiedAudioFeatureExtractor", "gemma4_unified"},
+};
+
 std::string_view classIn(std::span<const Row> rows, std::string_view modelType) {
   for (const Row &row : rows)
     if (const std::vector<std::string_view> types = words(row.types);
@@ -56,5 +61,5 @@ std::string_view classIn(std::span<const Row> rows, std::string_view modelType) 
 } // namespace
 
 huggingface::DefaultClasses importing::defaultClassesOf(std::string_view modelType) {
-  return {classIn(tokenizers, modelType), classIn(processors, modelType)};
+  return {classIn(tokenizers, modelType), classIn(processors, modelType), classIn(extractors, modelType)};
 }

@@ -5,8 +5,8 @@
 // part. The last layers of small models read the keys and values of others and may have a wider
 // feed-forward; each layer may have inputs of its own. Directories of gemma4 have an encoder of
 // images beside the text part, which keeps their proportions; tokens of an image see one another
-// in layers with a window, of models that say so. Images of gemma4_unified have no encoder.
-// Encoders of sound are not compiled.
+// in layers with a window, of models that say so. Directories of small models have an encoder of
+// sound, too. Images and sounds of gemma4_unified have no encoder.
 //
 // No paper says all of this. Defaults are those of configuration_gemma4.py and
 // configuration_gemma4_unified.py of transformers at 008e5743, the order of the text's parts is
@@ -14,7 +14,9 @@
 // inputs a vector has (padding), the mask and the vectors' factor (none) are those of
 // modular_gemma4.py of transformers at 033b1a82, sizes those of image_processing_gemma4.py at
 // 8af4d22a, the tokens around vectors those of processing_gemma4.py at 03b33cc8; images without
-// an encoder those of modular_gemma4_unified.py at 078ae019.
+// an encoder those of modular_gemma4_unified.py at 078ae019. The encoder of sound is that of
+// modular_gemma4.py as well, with the window of sliding_window_mask_function: a token attends to
+// attention_context_left - 1 tokens, and chunks decide nothing but the positions of distances.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
@@ -240,19 +242,19 @@ static const DecoderFamily unified = {.read = readUnified, .ignoredTensors = {"*
 
 static const TextFamily textOfWhole[] = {{"gemma4_text", gemma4}}, textOfUnified[] = {{"gemma4_unified_text", unified}};
 
-/// Keys of the whole that nothing reads, and those of sound.
-static const std::vector<std::string_view> keysOfWhole = {"audio_config",
-                                                          "audio_token_id",
-                                                          "boa_token_id",
-                                                          "eoa_token_id",
-                                                          "eoa_token_index",
-                                                          "video_token_id",
+/// Keys of the whole that nothing reads, those of images and those of sounds.
+static const std::vector<std::string_view> keysOfWhole = {"eoa_token_id", "video_token_id",
                                                           "vision_soft_tokens_per_image"};
+static constexpr const char *keysOfImages[] = {"boi_token_id", "eoi_token_id", imageIdKeys[1], "vision_config"};
+static constexpr const char *keysOfSounds[] = {"boa_token_id", "eoa_token_index", "audio_token_id", "audio_config"};
 
-static std::vector<std::string_view> withImageKeys() {
+/// Those that nothing reads of a model without images, or without sounds.
+static std::vector<std::string_view> keysWithout(bool images, bool sounds) {
   std::vector<std::string_view> keys = keysOfWhole;
-  for (const char *key : {"boi_token_id", "eoi_token_id", imageIdKeys[1], "vision_config"})
-    keys.push_back(key);
+  if (images)
+    keys.insert(keys.end(), std::begin(keysOfImages), std::end(keysOfImages));
+  if (sounds)
+    keys.insert(keys.end(), std::begin(keysOfSounds), std::end(keysOfSounds));
   return keys;
 }
 
@@ -356,6 +358,24 @@ void readSquares(ConfigReader &config, VisionSpec &image) {
                 std::to_string(image.width));
 }
 
+/// The norm and the matmul from an encoder, or a part without one, to the text's width.
+ProjectorSpec projectorOf(huggingface::ModelDescription &model, const std::string &name, const NormSpec &norm) {
+  ProjectorSpec projector{
+      .first = "embedding_projection", .second = "", .before = "embedding_pre_projection_norm", .norm = norm};
+  projector.hasBias = false;
+  projector.prefix = model.choosePrefix({"model." + name, name, "model." + name + "multimodal_embedder."},
+                                        projector.first + ".weight");
+  return projector;
+}
+
+int64_t readId(ConfigReader &config, const char *key, int64_t fallback, const DecoderSpec &text) {
+  const int64_t value = config.getInt(key, 0, INT32_MAX, fallback);
+  if (config.errors() && value >= text.vocabulary)
+    config.fail(std::string(key) + " " + std::to_string(value) + " is not below vocab_size " +
+                std::to_string(text.vocabulary));
+  return value;
+}
+
 void readImages(huggingface::ModelDescription &model, VisionLanguageSpec &spec) {
   ConfigReader &whole = model.config();
   std::optional<ConfigReader> config = whole.open("vision_config");
@@ -379,28 +399,100 @@ void readImages(huggingface::ModelDescription &model, VisionLanguageSpec &spec) 
                      ? model.choosePrefix({"model.vision_embedder.", "vision_embedder.", "model.embed_vision."}, kernel)
                      : model.choosePrefix({"model.vision_tower.", "vision_tower."}, kernel);
   image.stack = "vision";
-  ProjectorSpec &projector = spec.projector;
-  projector.first = "embedding_projection";
-  projector.second.clear();
-  projector.hasBias = false;
-  projector.before = "embedding_pre_projection_norm";
-  projector.norm = norm;
-  projector.prefix = model.choosePrefix(
-      {"model.embed_vision.", "embed_vision.", "model.embed_vision.multimodal_embedder."}, projector.first + ".weight");
-  auto id = [&](const char *key, int64_t fallback) {
-    const int64_t value = whole.getInt(key, 0, INT32_MAX, fallback);
-    if (whole.errors() && value >= spec.text.vocabulary)
-      whole.fail(std::string(key) + " " + std::to_string(value) + " is not below vocab_size " +
-                 std::to_string(spec.text.vocabulary));
-    return value;
-  };
-  spec.imageId = id(imageIdKeys[1], 258880);
-  spec.beginId = id("boi_token_id", 255999);
-  spec.endId = id("eoi_token_id", 258882);
+  spec.projector = projectorOf(model, "embed_vision.", norm);
+  spec.imageId = readId(whole, imageIdKeys[1], 258880, spec.text);
+  spec.beginId = readId(whole, "boi_token_id", 255999, spec.text);
+  spec.endId = readId(whole, "eoi_token_id", 258882, spec.text);
   spec.skipped = 0;
   spec.squares = {.sideKey = "pooling_kernel_size", .side = 3, .patch = 16};
   if (spec.text.ownInputs)
     spec.text.ownInputs->imageId = spec.imageId;
+}
+
+//===----------------------------------------------------------------------===//
+// Sounds
+//===----------------------------------------------------------------------===//
+
+/// The window of tokens that a token attends to, and the positions of its distances.
+void readChunks(ConfigReader &config, SoundSpec &sound) {
+  constexpr const char *leftKey = "attention_context_left", *rightKey = "attention_context_right",
+                       *chunkKey = "attention_chunk_size";
+  const int64_t chunk = config.getInt(chunkKey, 1, 1 << 16, 12), left = config.getInt(leftKey, 2, 1 << 16, 13),
+                right = config.getInt(rightKey, 0, 1 << 16, 0);
+  sound.window = left - 1;
+  if (right > 1) // the mask counts a token itself to both sides
+    config.fail(config.nameOf(rightKey) + " is " + std::to_string(right) +
+                ": tokens of a sound that attend to later ones are not supported");
+  // A chunk's queries have the positions of half of its keys, of which the last one is its own.
+  sound.firstDistance = (chunk + left - 1 + right) / 2 - (left - 1);
+  if (sound.firstDistance < 0)
+    config.fail(config.nameOf(chunkKey) + " " + std::to_string(chunk) + " is too small for " + config.nameOf(leftKey) +
+                " " + std::to_string(left) + ": some distances have no position");
+}
+
+/// Fails where masked scores count.
+void checkMasked(ConfigReader &config, double cap) {
+  constexpr const char *key = "attention_invalid_logits_value";
+  const double least = -cap - 200, value = config.getFloat(key, -3e38, 3e38, -1e9);
+  if (value > least)
+    config.fail(config.nameOf(key) + " is " + json::write(json::Value(value)) +
+                ": scores that are not hidden by it are not supported");
+}
+
+void readConformer(const huggingface::ModelDescription &model, ConfigReader &config, SoundSpec &sound) {
+  sound.width = config.getSize("hidden_size", 2, 1 << 16, 1024);
+  sound.layers = config.getSize("num_hidden_layers", 1, 1 << 17, 12);
+  sound.norm = {.epsilon = config.getPositive("rms_norm_eps", 1, 1e-6)};
+  readHeads(config, "hidden_size", "num_attention_heads", 8, sound);
+  if (config.errors() && sound.width % 2 != 0)
+    config.fail(config.nameOf("hidden_size") + " is " + std::to_string(sound.width) +
+                ": an even number has sines and cosines");
+  AttentionSpec &attention = sound.attention;
+  attention.parts = {"self_attn.q_proj.linear", "self_attn.k_proj.linear", "self_attn.v_proj.linear"};
+  attention.out = "self_attn.post.linear";
+  attention.scale = std::log1p(std::exp(1.0)) / std::log(2.0); // of keys
+  attention.softCap = config.getPositive("attention_logit_cap", 1e6, 50);
+  checkMasked(config, attention.softCap);
+  readChunks(config, sound);
+  sound.feedForward = {.inner = 4 * sound.width,
+                       .activation = activationNamed(config.getEnum("hidden_act", activationNames(), "silu"))};
+  const std::vector<int64_t> channels = readStages(config, "subsampling_conv_channels", 2, 1, 1 << 12, {128, 32});
+  sound.channels = {channels[0], channels[1]};
+  sound.numbers = channels[0]; // the class takes one for the other
+  if (config.errors() && channels[0] % 4 != 0)
+    config.fail(config.nameOf("subsampling_conv_channels") + "[0] is " + std::to_string(channels[0]) +
+                ": only multiples of 4 are supported, of which a frame has as many numbers");
+  sound.taps = config.getInt("conv_kernel_size", 1, 1 << 8, 5);
+  sound.residualShare = config.getFloat("residual_weight", 0, 1e6, 0.5);
+  sound.bound = config.getPositive("gradient_clipping", 3e38, 1e10);
+  sound.outWidth = config.getSize("output_proj_dims", 1, 1 << 16, 1536);
+  // Numbers that no checkpoint gives are infinite.
+  sound.haveBounds = config.getBool("use_clipped_linears", true) && !model.tensors().tensors().empty();
+  sound.prefix = model.choosePrefix({"model.audio_tower.", "audio_tower."}, "output_proj.weight");
+}
+
+void readSounds(huggingface::ModelDescription &model, VisionLanguageSpec &spec) {
+  ConfigReader &whole = model.config();
+  std::optional<ConfigReader> config = whole.open("audio_config");
+  const bool isUnified = model.modelType() == "gemma4_unified";
+  const char *type = isUnified ? "gemma4_unified_audio" : "gemma4_audio";
+  config->getEnum("model_type", {type}, type);
+  SoundPartSpec &part = spec.sounds.emplace();
+  const NormSpec norm{.epsilon = config->getPositive("rms_norm_eps", 1, 1e-6), .hasWeight = false};
+  if (isUnified) {
+    part.sound.isEncoded = false;
+    part.sound.numbers = config->getSize(
+        {"audio_embed_dim", "audio_samples_per_token", "hidden_size", "output_proj_dims"}, 1, 1 << 16, 640);
+  } else {
+    readConformer(model, *config, part.sound);
+  }
+  whole.close(std::move(*config),
+              harmless::keys({}, {"architectures", "audio_samples_per_token", "dtype", "hidden_size",
+                                  "initializer_range", "output_proj_dims", "torch_dtype"}));
+  part.projector = projectorOf(model, "embed_audio.", norm);
+  part.id = readId(whole, "audio_token_id", 258881, spec.text);
+  part.beginId = readId(whole, "boa_token_id", 256000, spec.text);
+  part.endId = readId(whole, "eoa_token_index", 258883, spec.text);
 }
 
 /// The text part of a whole without images, or with them.
@@ -416,22 +508,35 @@ DecoderSpec readPlainText(const DecoderSource &source) { return readTextOfWhole(
 ImportedModule importing::importGemma4(mlir::MLIRContext &context, huggingface::ModelDescription &model,
                                        const ImportOptions &options) {
   ConfigReader &config = model.config();
-  const json::Value *images = config.peek("vision_config"), *sound = config.peek("audio_config");
-  if (!images || images->isNull())
-    return importDecoder(context, model, options,
-                         {.read = readPlainText, .harmlessKeys = withImageKeys(), .ignoredTensors = besideText});
+  auto has = [&](const char *key) {
+    const json::Value *part = config.peek(key);
+    return part && !part->isNull();
+  };
+  const bool hasImages = has("vision_config"), hasSounds = has("audio_config");
+  if (!hasImages && !hasSounds)
+    return importDecoder(
+        context, model, options,
+        {.read = readPlainText, .harmlessKeys = keysWithout(true, true), .ignoredTensors = besideText});
   const HeadName<bool> heads[] = {
       {model.modelType() == "gemma4" ? "Gemma4ForConditionalGeneration" : "Gemma4UnifiedForConditionalGeneration",
        true}};
   readHead<bool>(model, heads, true);
   VisionLanguageSpec spec;
   spec.text = readTextOfWhole({model, config, options}, /*isAlone=*/false);
-  readImages(model, spec);
-  if (sound && !sound->isNull())
-    model.warn(shownPath(config.file()) + ": texts and images are compiled, and no sound");
-  spec.harmlessKeys = keysOfWhole;
+  spec.readsImages = hasImages;
+  if (hasImages)
+    readImages(model, spec);
+  if (hasSounds)
+    readSounds(model, spec);
+  spec.harmlessKeys = keysWithout(!hasImages, !hasSounds);
   spec.ignoredTensors = spec.text.ignoredTensors;
-  for (std::string_view pattern : {"*audio_tower.*", "*embed_audio.*", "*rotary_emb.*", "*put_min", "*put_max"})
-    spec.ignoredTensors.emplace_back(pattern);
+  auto ignore = [&](std::initializer_list<const char *> patterns) {
+    spec.ignoredTensors.insert(spec.ignoredTensors.end(), patterns.begin(), patterns.end());
+  };
+  ignore({"*rotary_emb.*", "*put_min", "*put_max"});
+  if (!hasImages)
+    ignore({"*vision_tower.*", "*vision_embedder.*", "*embed_vision.*"});
+  if (!hasSounds)
+    ignore({"*audio_tower.*", "*embed_audio.*"});
   return importVisionLanguage(context, model, options, spec);
 }

@@ -70,7 +70,7 @@ struct StateLayers {
 struct DecoderExtras {
   /// Tokens of the longest text that has the rotary embedding of short ones; 0 where all texts have the same.
   int64_t longestShortText = 0;
-  bool readsImages = false;     ///< tokens may stand for vectors of images
+  bool readsImages = false;     ///< tokens may stand for vectors of images, or of sounds
   bool seesWholeImages = false; ///< which see one another in layers with a window
   int64_t imageLayers = 0;      ///< first layers, for each of which a vector of an image has a part of its own
   int64_t rotaryAxes = 0;       ///< axes of the positions of rotary embedding that the runtime gives; 0: it gives none

@@ -32,6 +32,15 @@ static void yieldFirst(OpBuilder &builder, Location loc, ValueRange elements) {
   linalg::YieldOp::create(builder, loc, elements[0]);
 }
 
+/// Zeros around images.
+static Value padPixels(const Scope &scope, Location loc, Value images, int64_t margin) {
+  OpBuilder &builder = scope.builder;
+  const Attribute none = builder.getIndexAttr(0), border = builder.getIndexAttr(margin);
+  const SmallVector<OpFoldResult> borders = {none, border, border, none};
+  return tensor::PadOp::create(builder, loc, imagesOf(builder, channelsOf(images)), images, borders, borders,
+                               constant(scope, loc, 0));
+}
+
 static void addDepthwise(const ParameterScope &scope, const std::string &part, int64_t channels, int64_t side) {
   scope.parameters.addRows(scope.symbols + part + ".weight",
                            {{scope.tensors + part + ".weight",
@@ -54,11 +63,8 @@ static Value depthwise(const Scope &scope, Value x, const ImageSides &sides, Str
   OpBuilder &builder = scope.builder;
   Location loc = scope.at(part);
   Value weight = scope.weight((part + ".weight").str()), bias = scope.weight((part + ".bias").str());
-  const Attribute none = builder.getIndexAttr(0), border = builder.getIndexAttr(side / 2);
-  const SmallVector<OpFoldResult> borders = {none, border, border, none};
   RankedTensorType type = imagesOf(builder, channelsOf(x));
-  Value padded = tensor::PadOp::create(builder, loc, type, expandPixels(scope, loc, x, sides), borders, borders,
-                                       constant(scope, loc, 0));
+  Value padded = padPixels(scope, loc, expandPixels(scope, loc, x, sides), side / 2);
   MLIRContext *context = builder.getContext();
   // Channels are the innermost loop, whose iterations are vectors.
   AffineExpr image, row, column, i, j, channel;
@@ -86,39 +92,43 @@ Value importing::walkDepthwise(const Walk &walk, Value x, const ImageSides &side
 }
 
 Value importing::cutWindows(const Scope &scope, Location loc, Value x, const ImageSides &from, const ImageSides &to,
-                            int64_t side, bool areByRows) {
+                            const WindowCut &cut) {
   OpBuilder &builder = scope.builder;
-  const int64_t any = ShapedType::kDynamic;
+  const int64_t any = ShapedType::kDynamic, side = cut.side, stride = cut.stride ? cut.stride : side;
   auto type = RankedTensorType::get({any, any, any, side, side, channelsOf(x)}, builder.getF32Type());
   Value empty = tensor::EmptyOp::create(builder, loc, type, to.values());
   AffineExpr image, row, column, j, i, channel;
   bindDims(builder.getContext(), image, row, column, j, i, channel);
-  if (areByRows)
+  if (cut.areByRows)
     std::swap(i, j);
   const AffineMap maps[] = {
-      AffineMap::get(6, 0, {image, row * side + i, column * side + j, channel}, builder.getContext()),
+      AffineMap::get(6, 0, {image, row * stride + i, column * stride + j, channel}, builder.getContext()),
       builder.getMultiDimIdentityMap(6)};
   const SmallVector<IteratorType> loops(6, IteratorType::parallel);
   Value images = expandPixels(scope, loc, x, from);
+  if (cut.margin)
+    images = padPixels(scope, loc, images, cut.margin);
   auto windows = linalg::GenericOp::create(builder, loc, type, images, empty, maps, loops, yieldFirst);
   return tensor::CollapseShapeOp::create(builder, loc, windows.getResult(0),
                                          ArrayRef<ReassociationIndices>{{0, 1, 2}, {3, 4, 5}});
 }
 
-static void addStrided(const ParameterScope &scope, const std::string &part, int64_t out, int64_t in, int64_t side) {
+static void addStrided(const ParameterScope &scope, const std::string &part, int64_t out, int64_t in, int64_t side,
+                       bool hasBias) {
   const int64_t columns = side * side * in;
   scope.parameters.addTransformed(
       scope.symbols + part + ".weight",
       {scope.tensors + part + ".weight", {out, in, side, side}, {Transpose{{0, 3, 2, 1}}, Reshape{{out, columns}}}},
       Init::weight(columns), scope.stack);
-  scope.add(part + ".bias", {out}, Init::bias());
+  if (hasBias)
+    scope.add(part + ".bias", {out}, Init::bias());
 }
 
 Value importing::walkStrided(const Walk &walk, Value x, const ImageSides &from, const ImageSides &to,
-                             const std::string &part, int64_t out, int64_t in, int64_t side) {
-  walk.declare([&](const ParameterScope &weights) { addStrided(weights, part, out, in, side); });
+                             const std::string &part, int64_t out, int64_t in, const WindowCut &cut, bool hasBias) {
+  walk.declare([&](const ParameterScope &weights) { addStrided(weights, part, out, in, cut.side, hasBias); });
   return walk.emit(
-      [&](const Scope &scope) { return dense(scope, cutWindows(scope, scope.at(part), x, from, to, side), part); });
+      [&](const Scope &scope) { return dense(scope, cutWindows(scope, scope.at(part), x, from, to, cut), part); });
 }
 
 static void addResponseNorm(const ParameterScope &scope, const std::string &part, int64_t channels) {

@@ -27,15 +27,22 @@ mlir::Value expandPixels(const Scope &scope, mlir::Location loc, mlir::Value x, 
 mlir::Value walkDepthwise(const Walk &walk, mlir::Value x, const ImageSides &sides, const std::string &part,
                           int64_t channels, int64_t side);
 
-/// Windows of `side` x `side` pixels, one beside another, as rows: pixel by pixel, and these column by column, or row
-/// by row where `areByRows`. `to` are the extents of images of so many windows; pixels behind the last whole one are
-/// left out.
-mlir::Value cutWindows(const Scope &scope, mlir::Location loc, mlir::Value x, const ImageSides &from,
-                       const ImageSides &to, int64_t side, bool areByRows = false);
+/// Windows of `side` x `side` pixels.
+struct WindowCut {
+  int64_t side;
+  int64_t stride = 0;     ///< pixels from one to the next; 0: they are one beside another
+  int64_t margin = 0;     ///< zeros around the images
+  bool areByRows = false; ///< the order of a window's pixels
+};
 
-/// Multiplies these windows by PART.weight [out, in, side, side], and adds PART.bias.
+/// Windows of an image's pixels as rows: pixel by pixel, and these column by column, or row by row. `to` are the
+/// extents of images of so many windows; pixels behind the last whole one are left out.
+mlir::Value cutWindows(const Scope &scope, mlir::Location loc, mlir::Value x, const ImageSides &from,
+                       const ImageSides &to, const WindowCut &cut);
+
+/// Multiplies these windows by PART.weight [out, in, side, side], and adds PART.bias where there is one.
 mlir::Value walkStrided(const Walk &walk, mlir::Value x, const ImageSides &from, const ImageSides &to,
-                        const std::string &part, int64_t out, int64_t in, int64_t side);
+                        const std::string &part, int64_t out, int64_t in, const WindowCut &cut, bool hasBias = true);
 
 /// weight * x * l / (mean of l + 1e-6) + bias + x, where l are the lengths of the channels of an image. PART.weight and
 /// PART.bias are [1, 1, 1, channels].

@@ -13,6 +13,45 @@ using artifact::Reshape;
 using artifact::Slice;
 using huggingface::Init;
 
+Value importing::softplus(const Scope &inner, Location loc, Value x) {
+  OpBuilder &b = inner.builder;
+  Value small = math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, math::AbsFOp::create(b, loc, x)));
+  Value above = arith::MaximumFOp::create(b, loc, x, constant(inner, loc, 0));
+  return arith::AddFOp::create(b, loc, above, math::Log1pOp::create(b, loc, small));
+}
+
+Value importing::walkShortConvolution(const Walk &walk, const ShortConvSpec &c, Value x, int64_t channels,
+                                      MixerStates *states) {
+  walk.declare([&](const ParameterScope &weights) {
+    std::vector<artifact::Source> sources;
+    auto add = [&](const std::string &part, int64_t own) {
+      sources.push_back({weights.tensors + part + ".weight",
+                         {own, 1, c.taps},
+                         {Reshape{{own, c.taps}}, artifact::Transpose{{1, 0}}}});
+    };
+    if (c.joined.empty())
+      add(c.part, channels);
+    for (const auto &[part, own] : c.joined)
+      add(part, own);
+    weights.parameters.addJoined(weights.symbols + c.part + ".weight", std::move(sources), /*dim=*/1,
+                                 Init::weight(c.taps), weights.stack, /*isTable=*/true);
+    if (c.hasBias)
+      weights.add(c.part + ".bias", {channels}, Init::bias());
+  });
+  return walk.emit([&](const Scope &scope) -> Value {
+    OpBuilder &b = scope.builder;
+    Value weight = scope.weight(c.part + ".weight"), bias = c.hasBias ? scope.weight(c.part + ".bias") : Value();
+    auto activation = c.activation ? attn::ActivationKindAttr::get(b.getContext(), *c.activation) : nullptr;
+    Value layer = states->inputs ? scope.layer->placeAmong(states->inputLayers) : Value();
+    auto op = attn::ShortConvOp::create(b, scope.at(c.part), x, weight, bias, activation, b.getI64IntegerAttr(1),
+                                        states->rowBegin, states->inputs, layer,
+                                        states->inputs ? states->from : Value(), states->inputs ? states->to : Value());
+    if (states->inputs)
+      states->inputs = op.getNewState();
+    return op.getOutput();
+  });
+}
+
 namespace {
 
 RankedTensorType typeOf(Value x) { return cast<RankedTensorType>(x.getType()); }
@@ -47,14 +86,6 @@ void scaleRanges(const Scope &scope, Value result, ArrayRef<std::pair<double, in
   mapColumns(scope, result, vector, [](const Scope &inner, Location loc, Value x, ValueRange numbers) -> Value {
     return arith::MulFOp::create(inner.builder, loc, x, numbers[0]);
   });
-}
-
-/// log(1 + e^x), without a loss of small ones.
-Value softplus(const Scope &inner, Location loc, Value x) {
-  OpBuilder &b = inner.builder;
-  Value small = math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, math::AbsFOp::create(b, loc, x)));
-  Value above = arith::MaximumFOp::create(b, loc, x, constant(inner, loc, 0));
-  return arith::AddFOp::create(b, loc, above, math::Log1pOp::create(b, loc, small));
 }
 
 /// -e^scale * x: the decay's logarithm.
@@ -103,37 +134,6 @@ Value matmulOfRows(const Walk &walk, Value x, const std::string &part, const std
 
 void addVector(const Walk &walk, const std::string &name, int64_t width, Init init) {
   walk.declare([&](const ParameterScope &weights) { weights.add(name, {width}, init); });
-}
-
-Value walkConvolution(const Walk &walk, const ShortConvSpec &c, Value x, int64_t channels, MixerStates *states) {
-  walk.declare([&](const ParameterScope &weights) {
-    std::vector<artifact::Source> sources;
-    auto add = [&](const std::string &part, int64_t own) {
-      sources.push_back({weights.tensors + part + ".weight",
-                         {own, 1, c.taps},
-                         {Reshape{{own, c.taps}}, artifact::Transpose{{1, 0}}}});
-    };
-    if (c.joined.empty())
-      add(c.part, channels);
-    for (const auto &[part, own] : c.joined)
-      add(part, own);
-    weights.parameters.addJoined(weights.symbols + c.part + ".weight", std::move(sources), /*dim=*/1,
-                                 Init::weight(c.taps), weights.stack, /*isTable=*/true);
-    if (c.hasBias)
-      weights.add(c.part + ".bias", {channels}, Init::bias());
-  });
-  return walk.emit([&](const Scope &scope) -> Value {
-    OpBuilder &b = scope.builder;
-    Value weight = scope.weight(c.part + ".weight"), bias = c.hasBias ? scope.weight(c.part + ".bias") : Value();
-    auto activation = c.activation ? attn::ActivationKindAttr::get(b.getContext(), *c.activation) : nullptr;
-    Value layer = states->inputs ? scope.layer->placeAmong(states->inputLayers) : Value();
-    auto op = attn::ShortConvOp::create(b, scope.at(c.part), x, weight, bias, activation, b.getI64IntegerAttr(1),
-                                        states->rowBegin, states->inputs, layer,
-                                        states->inputs ? states->from : Value(), states->inputs ? states->to : Value());
-    if (states->inputs)
-      states->inputs = op.getNewState();
-    return op.getOutput();
-  });
 }
 
 /// Queries, keys, values [tokens, heads, channels], decays, as these or [tokens, heads], and perhaps betas [tokens,
@@ -214,7 +214,7 @@ Value importing::walkStateSpace(const Walk &walk, const StackSpec &stack, Value 
   Value gate = project(".gate", 0, inner, {{by[0], inner}}),
         mixed = project(".mixed", inner, convolved, {{by[1], inner}, {by[2], shared}, {by[3], shared}}),
         step = project(".step", inner + convolved, s.heads, {{by[4], s.heads}});
-  mixed = walkConvolution(walk, s.convolution, mixed, convolved, states);
+  mixed = walkShortConvolution(walk, s.convolution, mixed, convolved, states);
   addVector(walk, s.step, s.heads, Init::bias());
   addVector(walk, s.decay, s.heads, Init::normWeight());
   addVector(walk, s.skip, s.heads, Init::normWeight());
@@ -339,7 +339,7 @@ Value decaysOf(const Scope &scope, const DeltaRuleSpec &d, Value x) {
 Value importing::walkDeltaRule(const Walk &walk, const StackSpec &stack, Value x, MixerStates *states) {
   const DeltaRuleSpec &d = *stack.delta;
   DeltaParts p = projectDelta(walk, d, stack.width, x);
-  p.mixed = walkConvolution(walk, d.convolution, p.mixed, d.convolved(), states);
+  p.mixed = walkShortConvolution(walk, d.convolution, p.mixed, d.convolved(), states);
   addVector(walk, d.decayBias, d.decays(), Init::bias());
   walk.declare([&](const ParameterScope &weights) {
     const std::vector<int64_t> heads = {d.valueHeads}, shape = {1, 1, d.valueHeads, 1};
@@ -379,6 +379,6 @@ Value importing::walkGatedConvolution(const Walk &walk, const StackSpec &stack, 
       return arith::MulFOp::create(scope.builder, scope.at(c.convolution.part), a, b);
     });
   };
-  Value mixed = walkConvolution(walk, c.convolution, times(before, own), width, states);
+  Value mixed = walkShortConvolution(walk, c.convolution, times(before, own), width, states);
   return walk.matmul(times(behind, mixed), {.part = c.out, .out = width, .in = width, .hasBias = c.hasBias});
 }

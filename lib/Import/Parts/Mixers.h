@@ -16,6 +16,14 @@ struct MixerStates {
 /// x [tokens, columns] times a number; `part` has the op.
 mlir::Value timesNumber(const Walk &walk, mlir::Value x, double factor, const std::string &part);
 
+/// The short convolution of x [tokens, channels], of the sequences and with the last inputs of `states`, which may be
+/// null where weights are declared.
+mlir::Value walkShortConvolution(const Walk &walk, const ShortConvSpec &spec, mlir::Value x, int64_t channels,
+                                 MixerStates *states);
+
+/// log(1 + e^x) of a scalar, without a loss of small ones.
+mlir::Value softplus(const Scope &inner, mlir::Location loc, mlir::Value x);
+
 /// x [tokens, width] to what the layer adds to it. `states` may be null where weights are declared.
 mlir::Value walkStateSpace(const Walk &walk, const StackSpec &stack, mlir::Value x, MixerStates *states);
 mlir::Value walkDeltaRule(const Walk &walk, const StackSpec &stack, mlir::Value x, MixerStates *states);

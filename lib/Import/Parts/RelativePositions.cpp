@@ -124,8 +124,9 @@ Value stackHeads(const Scope &scope, Location loc, Value heads) {
   return tensor::CollapseShapeOp::create(builder, loc, byHead, ArrayRef<ReassociationIndices>{{0, 1}, {2}});
 }
 
-/// Each head of x [tokens, heads, channels] times all positions, which `part` projects: [tokens, heads, rows].
-Value multiplyPositions(const Scope &scope, Value x, Value positions, const std::string &part) {
+} // namespace
+
+Value importing::multiplyPositions(const Scope &scope, Value x, Value positions, const std::string &part) {
   OpBuilder &builder = scope.builder;
   Location loc = scope.at(part);
   auto type = cast<RankedTensorType>(x.getType());
@@ -136,7 +137,42 @@ Value multiplyPositions(const Scope &scope, Value x, Value positions, const std:
                                 /*groups=*/Value(), /*transposed=*/true, /*layout=*/attn::WeightLayoutInterface());
 }
 
-} // namespace
+Value importing::buildDistances(const Scope &scope, Location loc, int64_t count, int64_t first, int64_t width) {
+  OpBuilder &builder = scope.builder;
+  SmallVector<int32_t> rows;
+  for (int64_t i = 0; i < int64_t(llvm::alignTo(uint64_t(count), uint64_t(columnGroup))); ++i)
+    rows.push_back(int32_t(std::min(i, count - 1) + first));
+  const int64_t pairs = width / 2;
+  SmallVector<float> frequencies;
+  for (int64_t i = 0; i < width; ++i)
+    frequencies.push_back(
+        float(std::exp(-double(i % pairs) * std::log(10000.0) / double(std::max<int64_t>(pairs - 1, 1)))));
+  auto type = RankedTensorType::get({int64_t(rows.size()), width}, builder.getF32Type());
+  return attn::SinusoidsOp::create(builder, loc, type, listOf(builder, loc, rows),
+                                   builder.getDenseF32ArrayAttr(frequencies), /*halves=*/true, /*first=*/IntegerAttr());
+}
+
+void importing::addRelativeKeys(const Scope &scope, attn::AttentionOp attention, Value table, Value rowBegin,
+                                double softCap) {
+  AffineMap whole = AffineMap::get(attn::AttentionOp::NumDims, 0, scope.builder.getContext());
+  for (Value operand : {rowBegin, table})
+    addExtra(attention, operand, whole);
+  mapScores(scope, attention, [&](const Scope &inner, Location loc, ValueRange arguments) -> Value {
+    OpBuilder &b = inner.builder;
+    auto asIndex = [&](Value number) -> Value { return arith::IndexCastOp::create(b, loc, b.getIndexType(), number); };
+    auto number = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, loc, value, 32); };
+    Value sequence = arguments[1], head = arguments[2], query = arguments[3], key = arguments[4];
+    Value first = attn::LookupOp::create(b, loc, b.getI32Type(), arguments[5], sequence);
+    Value distance = arith::SubIOp::create(b, loc, query, key);
+    distance = arith::IndexCastOp::create(b, loc, b.getI32Type(), distance);
+    distance = arith::MaxSIOp::create(b, loc, distance, number(0));
+    const int64_t last = cast<RankedTensorType>(table.getType()).getDimSize(2) - 1;
+    Value column = asIndex(arith::MinSIOp::create(b, loc, distance, number(last)));
+    Value token = arith::AddIOp::create(b, loc, asIndex(first), query);
+    Value term = attn::LookupOp::create(b, loc, b.getF32Type(), arguments[6], ValueRange{token, head, column});
+    return softCapped(inner, loc, arith::AddFOp::create(b, loc, arguments[0], term), softCap);
+  });
+}
 
 void importing::addDisentangled(const ParameterScope &layer, const StackSpec &stack, const DisentangledSpec &spec) {
   if (spec.hasKeys && !spec.keyPart.empty())

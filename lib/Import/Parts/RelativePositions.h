@@ -20,6 +20,19 @@ void addRelativeBias(const Scope &scope, const RelativeBuckets &buckets, attn::A
 mlir::Value walkRelativePositions(const Walk &walk, const StackSpec &stack, const DisentangledSpec &spec,
                                   int64_t longest);
 
+/// Sines, then cosines, of the distances from `first` on (Dai et al. 2019), [rows, width], by frequencies from 1 to
+/// 1/10000. Row `count` and those behind it, up to a number that every target multiplies by, are as the one before.
+mlir::Value buildDistances(const Scope &scope, mlir::Location loc, int64_t count, int64_t first, int64_t width);
+
+/// Dot products of each head of x [tokens, heads, channels] and all positions [rows, width], which `part` projects:
+/// [tokens, heads, rows].
+mlir::Value multiplyPositions(const Scope &scope, mlir::Value x, mlir::Value positions, const std::string &part);
+
+/// Adds table[token, head, distance from key to query] to every score, and bounds the sum by a soft cap. Distances that
+/// the table [tokens, heads, rows] does not have have an end's. `rowBegin` are the offsets of the packed queries.
+void addRelativeKeys(const Scope &scope, attn::AttentionOp attention, mlir::Value table, mlir::Value rowBegin,
+                     double softCap);
+
 /// The projections of positions that a layer has of its own.
 void addDisentangled(const ParameterScope &layer, const StackSpec &stack, const DisentangledSpec &spec);
 

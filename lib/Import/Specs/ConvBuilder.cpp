@@ -72,7 +72,7 @@ Pixels downsample(const Walk &walk, const ConvSpec &spec, size_t stage, const Pi
   const ImageSides to =
       walk.emit([&](const Scope &own) { return sidesOf(own, own.at(stageKernel), pixels, spec.patch << stage); });
   Value normed = walk.norm(from.x, stageNorm, spec.norm, before);
-  return {walkStrided(walk, normed, from.sides, to, stageKernel, spec.stages[stage].width, before, /*side=*/2), to};
+  return {walkStrided(walk, normed, from.sides, to, stageKernel, spec.stages[stage].width, before, {.side = 2}), to};
 }
 
 /// The last stage's pixels. The names of a stage's parameters and functions have its number.

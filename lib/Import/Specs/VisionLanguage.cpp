@@ -1,4 +1,4 @@
-//===- VisionLanguage.cpp - The module of a decoder that reads images -------------===//
+//===- VisionLanguage.cpp - The module of a decoder that reads images and sounds --===//
 #include "lib/Import/Specs/VisionLanguage.h"
 #include "lib/Import/Module/TextModule.h"
 #include "lib/Import/Parts/Convolution.h"
@@ -17,6 +17,23 @@ using namespace rapt::importing;
 
 namespace {
 
+constexpr llvm::StringLiteral projectorSymbols = "projector.", soundSymbols = "audio.",
+                              soundProjectorSymbols = "audio_projector.";
+
+/// Frames behind the first one, of which a sound has as many as the dim says: four frames make a vector.
+constexpr const char *laterFrames = "later_frames", *soundVectors = "vectors", *soundsDim = "sounds";
+constexpr int64_t framesOfVector = 4;
+
+/// What a projector makes of vectors x of `width` numbers.
+Value walkProjector(const Walk &walk, const ProjectorSpec &p, Value x, int64_t width, int64_t out) {
+  const int64_t inner = p.inner ? p.inner : out;
+  x = walk.matmul(x, {.part = p.first, .out = inner, .in = width, .hasBias = p.hasBias});
+  if (p.second.empty())
+    return x;
+  x = walk.activate(x, p.first, p.activation);
+  return walk.matmul(x, {.part = p.second, .out = out, .in = inner, .hasBias = p.hasBias});
+}
+
 /// Squares of patches as one vector each, which `images` has instead of them then.
 Value mergePatches(const Walk &walk, const VisionLanguageSpec &spec, const ProjectorSpec &p, Value x, Images &images) {
   const int64_t side = p.side;
@@ -31,7 +48,7 @@ Value mergePatches(const Walk &walk, const VisionLanguageSpec &spec, const Proje
     images.rows = arith::DivUIOp::create(builder, loc, extent(2), cell);
     images.columns = arith::DivUIOp::create(builder, loc, extent(3), cell);
     images.length = arith::MulIOp::create(builder, loc, images.rows, images.columns);
-    return cutWindows(scope, loc, x, patches, {count, images.rows, images.columns}, side, /*areByRows=*/true);
+    return cutWindows(scope, loc, x, patches, {count, images.rows, images.columns}, {.side = side, .areByRows = true});
   });
 }
 
@@ -44,12 +61,18 @@ Value project(const Walk &walk, const VisionLanguageSpec &spec, const ProjectorS
   x = mergePatches(walk, spec, p, x, images);
   if (p.isNormOfSquares)
     x = walk.norm(x, p.before, p.norm, merged);
-  const int64_t inner = p.inner ? p.inner : spec.text.width;
-  x = walk.matmul(x, {.part = p.first, .out = inner, .in = merged, .hasBias = p.hasBias});
-  if (p.second.empty())
-    return x;
-  x = walk.activate(x, p.first, p.activation);
-  return walk.matmul(x, {.part = p.second, .out = spec.text.width, .in = inner, .hasBias = p.hasBias});
+  return walkProjector(walk, p, x, merged, spec.text.width);
+}
+
+/// Vectors of all sounds, as wide as those of the decoder's tokens.
+Expected<Value> walkSoundVectors(const Walk &walk, const VisionLanguageSpec &spec, Sounds &sounds) {
+  const SoundPartSpec &part = *spec.sounds;
+  const SoundSpec &sound = part.sound;
+  RAPT_ASSIGN_OR_RETURN(Value x, walkSoundTokens(walk.inside(sound.prefix, soundSymbols.str()), sound, sounds));
+  const ProjectorSpec &p = part.projector;
+  const Walk projector = walk.inside(p.prefix, soundProjectorSymbols.str());
+  x = projector.norm(x, p.before, p.norm, sound.vectorWidth());
+  return walkProjector(projector, p, x, sound.vectorWidth(), spec.text.width);
 }
 
 /// Vectors of the tokens of all images, [tokens, spec.columns()].
@@ -66,7 +89,7 @@ Expected<Value> walkVectors(const Walk &walk, const VisionLanguageSpec &spec, Im
   RAPT_ASSIGN_OR_RETURN(Value x, walkVisionTokens(walk.inside(image.prefix, image.stack + "."), image, images, read));
   if (image.pooled)
     x = walkSquareMeans(walk.inside(image.prefix, image.stack + "."), image, x, images);
-  const Walk projector = walk.inside(spec.projector.prefix, "projector.");
+  const Walk projector = walk.inside(spec.projector.prefix, projectorSymbols.str());
   parts[0] = project(projector, spec, spec.projector, x, images);
   if (parts.size() == 1)
     return parts[0];
@@ -130,6 +153,58 @@ Status buildEncodeImage(ModelModule &module, const VisionLanguageSpec &spec, con
   return {};
 }
 
+/// The entry encode_audio: vectors of each sound.
+Status buildEncodeAudio(ModelModule &module, const VisionLanguageSpec &spec, const ModelFacts &facts) {
+  OpBuilder &builder = module.builder();
+  const SoundSpec &sound = spec.sounds->sound;
+  const int64_t any = ShapedType::kDynamic;
+  Type f32 = builder.getF32Type();
+  const std::string frames = sound.isEncoded ? laterFrames + std::string("+1") : soundVectors,
+                    vectors =
+                        sound.isEncoded ? laterFrames + ("/" + std::to_string(framesOfVector)) + "+1" : soundVectors;
+  SmallVector<EntryBuffer> inputs{{.name = nameOf(EntryRole::InputFeatures),
+                                   .type = tensorOf({any, any, sound.numbers}, f32),
+                                   .dims = {soundsDim, frames}}};
+  if (std::optional<EntryBuffer> adapter = imageAdapterInput(builder, facts, soundsDim))
+    inputs.push_back(std::move(*adapter));
+  auto type = tensorOf({any, any, spec.text.width}, f32);
+  func::FuncOp entry = module.beginEntry("encode_audio", inputs, {{"audio_embeddings", type, {soundsDim, vectors}}});
+  const Scope top = module.scope();
+  Sounds sounds{.features = entry.getArgument(0)};
+  if (!facts.adapters.empty())
+    sounds.adapters = {entry.getArgument(1), matricesOf(facts)};
+  RAPT_ASSIGN_OR_RETURN(Value x, walkSoundVectors(Walk(top), spec, sounds));
+  Location loc = top.at(spec.sounds->projector.prefix + "audio_embeddings");
+  module.endEntry(Value(attn::UnpackRowsOp::create(builder, loc, type, x, sounds.length)));
+  return {};
+}
+
+/// The dims of the entries that make vectors. A sound is no longer than the longest text.
+Expected<std::vector<DimBounds>> dimsOf(MLIRContext &context, const huggingface::ModelDescription &model,
+                                        const ImportOptions &options, const VisionLanguageSpec &spec,
+                                        int64_t positions) {
+  std::vector<DimBounds> dims;
+  if (spec.readsImages) {
+    RAPT_ASSIGN_OR_RETURN(huggingface::HeightWidth most, largestImage(context, model, spec.image, options));
+    dims = {{"images", 1, options.maxBatch}, {"height", spec.cell(), most.height}, {"width", spec.cell(), most.width}};
+  }
+  if (!spec.sounds)
+    return dims;
+  const SoundSpec &sound = spec.sounds->sound;
+  dims.push_back({soundsDim, 1, options.maxBatch});
+  // 32 bits count the pixels of the first convolution's result.
+  const int64_t most = std::min(positions, int64_t(INT32_MAX) / options.maxBatch /
+                                               (sound.isEncoded ? framesOfVector * sound.numbers : 1));
+  if (most < 1)
+    return Error{model.path() + ": a batch of " + std::to_string(options.maxBatch) +
+                 " sounds of one vector each has more numbers than 32 bits can count"};
+  if (sound.isEncoded)
+    dims.push_back({laterFrames, 0, framesOfVector * most - 1});
+  else
+    dims.push_back({soundVectors, 1, most});
+  return dims;
+}
+
 } // namespace
 
 ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface::ModelDescription &model,
@@ -139,33 +214,36 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
   RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
   RAPT_RETURN_IF_ERROR(checkSquares(model, spec));
   RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, text.positions, text.positionsKey));
-  RAPT_ASSIGN_OR_RETURN(huggingface::HeightWidth most, largestImage(context, model, spec.image, options));
+  RAPT_ASSIGN_OR_RETURN(std::vector<DimBounds> dims, dimsOf(context, model, options, spec, positions));
   const std::string prefix = model.choosePrefix({text.prefixes[0], text.prefixes[1]}, text.embedding.words + ".weight");
   std::vector<std::string_view> ignored(spec.ignoredTensors.begin(), spec.ignoredTensors.end());
   ignored.insert(ignored.end(), text.ignoredTensors.begin(), text.ignoredTensors.end());
   auto walkAll = [&](const Walk &walk) {
     (void)walkDecoder(walk, text);
     Images images;
-    (void)walkVectors(walk.withPrefix(""), spec, images);
+    if (spec.readsImages)
+      (void)walkVectors(walk.withPrefix(""), spec, images);
+    Sounds sounds;
+    if (spec.sounds)
+      (void)walkSoundVectors(walk.withPrefix(""), spec, sounds);
   };
   RAPT_ASSIGN_OR_RETURN(ParameterSet parameters, findWeights(model, prefix, ignored, walkAll));
 
   ModelFacts facts = decoderFacts(text, model, positions, endTokens);
-  facts.task = "image-text-to-text";
-  facts.imageToken = spec.imageId;
-  facts.imageBegin = spec.beginId;
-  facts.imageEnd = spec.endId;
+  facts.task = !spec.sounds ? "image-text-to-text" : spec.readsImages ? "any-to-any" : "audio-text-to-text";
+  if (spec.readsImages)
+    facts.imageToken = spec.imageId, facts.imageBegin = spec.beginId, facts.imageEnd = spec.endId;
+  if (const std::optional<SoundPartSpec> &sounds = spec.sounds)
+    facts.audioToken = sounds->id, facts.audioBegin = sounds->beginId, facts.audioEnd = sounds->endId;
   const bool hasAxes = !text.attention.rotary.empty() && !text.attention.rotary[0].axes.empty();
   if (hasAxes)
     facts.imageCell = spec.cell();
   const DecoderExtras extra{.longestShortText = longestShortText(text),
                             .readsImages = true,
-                            .seesWholeImages = text.seesWholeImages,
+                            .seesWholeImages = spec.readsImages && text.seesWholeImages,
                             .imageLayers = text.imageLayers,
                             .rotaryAxes = hasAxes ? 3 : 0,
-                            .dims = {{"images", 1, options.maxBatch},
-                                     {"height", spec.cell(), most.height},
-                                     {"width", spec.cell(), most.width}},
+                            .dims = std::move(dims),
                             .states = stateLayersOf(text)};
   DecoderModule decoder(context, facts, cachesOf(text, positions), model, parameters, options, extra);
   // The first part of each vector takes the place of an image token's embedding.
@@ -177,6 +255,9 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
                                      decoder.argument(EntryRole::EmbeddingTokens));
   };
   RAPT_RETURN_IF_ERROR(buildDecoderStep(decoder, text, replace));
-  RAPT_RETURN_IF_ERROR(buildEncodeImage(decoder.getModule(), spec, facts));
+  if (spec.readsImages)
+    RAPT_RETURN_IF_ERROR(buildEncodeImage(decoder.getModule(), spec, facts));
+  if (spec.sounds)
+    RAPT_RETURN_IF_ERROR(buildEncodeAudio(decoder.getModule(), spec, facts));
   return decoder.take();
 }

@@ -1,12 +1,13 @@
-//===- VisionLanguage.h - A decoder that reads images ---------------------*- C++ -*-===//
+//===- VisionLanguage.h - A decoder that reads images and sounds ----------*- C++ -*-===//
 //
 // An encoder makes vectors of an image, a projector those of the decoder's width. In a text
 // each of them is a token: the image token, in whose place the decoder reads the vector (Liu
-// et al. 2023).
+// et al. 2023). Sounds have an encoder, a projector and a token of their own.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Import/Specs/DecoderBuilder.h"
+#include "lib/Import/Specs/SoundTokens.h"
 #include "lib/Import/Specs/VisionSpec.h"
 
 namespace rapt::importing {
@@ -35,8 +36,18 @@ struct ProcessorSquares {
   int64_t side, patch, frames = 0;
 };
 
+/// The sounds of a text, by the members of VisionLanguageSpec.
+struct SoundPartSpec {
+  SoundSpec sound;
+  ProjectorSpec projector; ///< without squares
+  int64_t id = 0;
+  std::optional<int64_t> beginId, endId;
+};
+
 struct VisionLanguageSpec {
   DecoderSpec text;
+  bool readsImages = true; ///< without them nothing below counts but `sounds`, and what is left out of the files
+  std::optional<SoundPartSpec> sounds;
   VisionSpec image; ///< whose layers are those that the decoder's vectors need
   ProjectorSpec projector;
   /// DeepStack (Meng et al. 2024): a projector of each of the encoder's `readLayers`, whose vectors are added behind
@@ -55,8 +66,8 @@ struct VisionLanguageSpec {
   int64_t columns() const { return (1 + int64_t(deep.size())) * text.width; }
 };
 
-/// The module of stage `imported`, with the entries `step` and `encode_image`; errors are those of the config, which
-/// `spec` was read from.
+/// The module of stage `imported`, with the entries `step`, `encode_image` and `encode_audio`; errors are those of the
+/// config, which `spec` was read from.
 ImportedModule importVisionLanguage(mlir::MLIRContext &context, huggingface::ModelDescription &model,
                                     const ImportOptions &options, const VisionLanguageSpec &spec);
 

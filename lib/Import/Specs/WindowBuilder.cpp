@@ -75,7 +75,7 @@ public:
         return {images, constantIndex(scope, loc, stage.grid.rows / by),
                 constantIndex(scope, loc, stage.grid.columns / by)};
       };
-      return cutWindows(scope, loc, x, sides(1), sides(2), /*side=*/2);
+      return cutWindows(scope, loc, x, sides(1), sides(2), {.side = 2});
     });
     four = walk.norm(four, mergeNorm, spec.inputNorm, columns);
     return walk.matmul(four, {.part = merge, .out = spec.stages[number + 1].width, .in = columns, .hasBias = false});

@@ -182,19 +182,23 @@ def draw(config, text_width, seed):
 
 
 class Text(gemma4.Gemma4):
-    """Logits of a text whose tokens `image` stand for vectors."""
+    """Logits of a text whose tokens `image`, and those of `audio`, stand for vectors."""
 
-    image, rows = None, None
+    image, audio, rows = None, None, None
+
+    def stands(self, ids):
+        """Which tokens stand for vectors."""
+        return numpy.isin(ids, [id for id in (self.image, self.audio) if id is not None])
 
     def embed(self, ids):
         x = super().embed(ids)
         if self.rows is not None:
-            x[numpy.asarray(ids) == self.image] = self.rows * (1 if self.has("vectors without a factor") else self.config["hidden_size"] ** 0.5)
+            x[self.stands(ids)] = self.rows * (1 if self.has("vectors without a factor") else self.config["hidden_size"] ** 0.5)
         return x
 
     def inputs_of_layers(self, ids, x):
         if self.has("padding's inputs"):
-            ids = numpy.where(numpy.asarray(ids) == self.image, self.get("pad_token_id", 0), ids)
+            ids = numpy.where(self.stands(ids), self.get("pad_token_id", 0), ids)
         return super().inputs_of_layers(ids, x)
 
     def attend(self, query, key, value, scale, window=None, **options):
@@ -216,8 +220,8 @@ class Text(gemma4.Gemma4):
             mixed[:, head] = powers @ value[:, group] / powers.sum(-1, keepdims=True)
         return mixed.reshape(length, -1)
 
-    def logits_of(self, ids, vectors, image):
-        self.image, self.rows, self.is_image = image, vectors, (numpy.asarray(ids) == image).astype(int)
+    def logits_of(self, ids, vectors, image, audio=None):
+        self.image, self.audio, self.rows, self.is_image = image, audio, vectors, (numpy.asarray(ids) == image).astype(int)
         return self.logits(ids)
 
 

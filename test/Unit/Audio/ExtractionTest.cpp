@@ -9,6 +9,7 @@ using namespace rapt::audio;
 namespace {
 
 const std::string type = R"("feature_extractor_type": "WhisperFeatureExtractor")", file = "preprocessor_config.json: ";
+const std::string classes = "WhisperFeatureExtractor, Gemma4AudioFeatureExtractor, Gemma4UnifiedAudioFeatureExtractor";
 
 std::string problem(const std::string &members) {
   Expected<Extraction> how = readExtraction("{" + type + ", " + members + "}");
@@ -43,6 +44,56 @@ TEST(Extraction, Members) {
   EXPECT_EQ(how->windowFrames(), 800);
 }
 
+/// The settings that are published with gemma4 have the class's defaults.
+TEST(Extraction, Gemma4) {
+  Expected<Extraction> how = readExtraction(R"({"feature_extractor_type": "Gemma4AudioFeatureExtractor"})");
+  ASSERT_TRUE(bool(how)) << how.error().message;
+  EXPECT_EQ(how->kind, Extraction::Gemma4);
+  EXPECT_EQ(how->bins, 128);
+  EXPECT_EQ(how->frame, 320);
+  EXPECT_EQ(how->hop, 160);
+  EXPECT_EQ(how->fftSize, 512);
+  EXPECT_EQ(how->longest, 480000);
+  how = readExtraction(R"({"feature_extractor_type": "Gemma4UnifiedAudioFeatureExtractor"})");
+  ASSERT_TRUE(bool(how)) << how.error().message;
+  EXPECT_EQ(how->kind, Extraction::Samples);
+  EXPECT_EQ(how->bins, 640);
+  EXPECT_EQ(how->longest, 0);
+}
+
+TEST(ExtractionFaults, Gemma4) {
+  auto fault = [](const std::string &members, const char *name = "Gemma4AudioFeatureExtractor") {
+    Expected<Extraction> how =
+        readExtraction("{\"feature_extractor_type\": \"" + std::string(name) + "\", " + members + "}");
+    return how ? "" : how.error().message;
+  };
+  const std::string above = ", but must be a number above 0, at most ";
+  EXPECT_EQ(fault(R"("frame_length_ms": 0)"), file + "frame_length_ms is 0" + above + "1000");
+  EXPECT_EQ(fault(R"("hop_length_ms": "10")"), file + "hop_length_ms is \"10\"" + above + "1000");
+  EXPECT_EQ(fault(R"("mel_floor": -1)"), file + "mel_floor is -1" + above + "1");
+  EXPECT_EQ(fault(R"("min_frequency": -1)"), file + "min_frequency is -1, but must be a frequency from 0 to 768000 Hz");
+  EXPECT_EQ(fault(R"("min_frequency": 8000)"), file + "min_frequency is not below max_frequency");
+  EXPECT_EQ(fault(R"("per_bin_mean": 1)"), file + "per_bin_mean is 1, but must be a list of numbers");
+  EXPECT_EQ(fault(R"("per_bin_stddev": [0])"), file + "per_bin_stddev is [0], but must be a list of numbers above 0");
+  EXPECT_EQ(fault(R"("per_bin_mean": [1, 2])"), file + "per_bin_mean has 2 numbers, but feature_size is 128");
+  EXPECT_EQ(fault(R"("frame_length": 512)"),
+            file + "frame_length is 512, but must be frame_length_ms in samples, which is 320");
+  EXPECT_EQ(fault(R"("hop_length": 80)"),
+            file + "hop_length is 80, but must be hop_length_ms in samples, which is 160");
+  EXPECT_EQ(fault(R"("fft_length": 1024)"),
+            file + "fft_length is 1024, but must be the power of two from frame_length on, which is 512");
+  EXPECT_EQ(fault(R"("frame_length_ms": 0.01)"),
+            file +
+                "a frame has 0 samples and the next one begins 160 later, but frames must have 2 to 16384, and begin "
+                "at least one later");
+  for (const char *key : {"preemphasis", "dither"})
+    EXPECT_EQ(fault("\"" + std::string(key) + "\": 0.5"), file + key + " is 0.5, but must be 0");
+  EXPECT_EQ(fault(R"("fft_overdrive": true)"), file + "fft_overdrive is true, but must be false");
+  EXPECT_EQ(fault(R"("input_scale_factor": 2)"), file + "input_scale_factor is 2, but must be 1");
+  EXPECT_EQ(fault(R"("feature_size": 640, "audio_samples_per_token": 320)", "Gemma4UnifiedAudioFeatureExtractor"),
+            file + "audio_samples_per_token is 320, but must be feature_size, which is 640");
+}
+
 TEST(ExtractionFaults, Extractor) {
   auto whole = [](const char *json) {
     Expected<Extraction> how = readExtraction(json);
@@ -50,12 +101,12 @@ TEST(ExtractionFaults, Extractor) {
   };
   EXPECT_EQ(whole("[]"), file + "is not a JSON object");
   EXPECT_TRUE(std::string(whole("{")).starts_with(file));
-  EXPECT_EQ(whole("{}"), file + "feature_extractor_type is absent, but must be WhisperFeatureExtractor");
+  EXPECT_EQ(whole("{}"), file + "feature_extractor_type is absent, but must be one of " + classes);
   EXPECT_EQ(whole(R"({"feature_extractor_type": "Wav2Vec2FeatureExtractor"})"),
-            file + "feature_extractor_type is Wav2Vec2FeatureExtractor, which is not supported; "
-                   "WhisperFeatureExtractor is");
+            file + "feature_extractor_type is Wav2Vec2FeatureExtractor, which is not supported; supported are " +
+                classes);
   EXPECT_EQ(whole(R"({"feature_extractor_type": 1})"),
-            file + "feature_extractor_type is 1, which is not supported; WhisperFeatureExtractor is");
+            file + "feature_extractor_type is 1, which is not supported; supported are " + classes);
 }
 
 TEST(ExtractionFaults, Ranges) {

@@ -38,6 +38,32 @@ void checkCase(const json::Value &entry) {
     }
 }
 
+/// Of classes whose frames are rows.
+void checkFrames(const json::Value &entry) {
+  Expected<Extraction> how = readExtraction(text(entry, "config"));
+  ASSERT_TRUE(bool(how)) << how.error().message;
+  Expected<Sound> sound = decode(readFixture(text(entry, "file")));
+  ASSERT_TRUE(bool(sound)) << sound.error().message;
+  const std::unique_ptr<Extractor> features = makeExtractor(*how);
+  std::span<const float> samples(sound->samples);
+  samples = samples.subspan(size_t(number(entry, "begin")), size_t(number(entry, "end") - number(entry, "begin")));
+  auto shape = features->shape(samples.size());
+  ASSERT_TRUE(bool(shape)) << shape.error().message;
+  EXPECT_EQ((*shape)[0], number(entry, "frames"));
+  EXPECT_EQ((*shape)[1], number(entry, "bins"));
+  const json::Array &expected = *entry.find("values")->asArray();
+  ASSERT_EQ(int64_t(expected.size()), (*shape)[0] * (*shape)[1]);
+  std::vector<float> values(expected.size(), NAN);
+  ASSERT_TRUE(bool(features->run(samples, values.data())));
+  for (size_t i = 0; i < values.size(); ++i)
+    ASSERT_NEAR(values[i], *expected[i].asNumber(), 2e-6) << i;
+}
+
+std::string shapeFault(const Extractor &features, size_t count) {
+  auto shape = features.shape(count);
+  return shape ? "" : shape.error().message;
+}
+
 LogMel whisper() {
   return LogMel(*readExtraction(R"({"feature_extractor_type": "WhisperFeatureExtractor", "feature_size": 128})"));
 }
@@ -53,6 +79,35 @@ TEST(LogMel, NumbersOfNumPy) {
     SCOPED_TRACE(text(entry, "name"));
     checkCase(entry);
   }
+}
+
+TEST(LogMel, FramesOfNumPy) {
+  Expected<json::Value> root = json::parse(readFixture("expected.json"));
+  ASSERT_TRUE(bool(root));
+  const json::Array &cases = *root->find("frames")->asArray();
+  EXPECT_EQ(cases.size(), 4u);
+  for (const json::Value &entry : cases) {
+    SCOPED_TRACE(text(entry, "name"));
+    checkFrames(entry);
+  }
+}
+
+TEST(LogMel, LengthsOfGemma4) {
+  const auto features = makeExtractor(*readExtraction(R"({"feature_extractor_type": "Gemma4AudioFeatureExtractor"})"));
+  EXPECT_EQ(shapeFault(*features, 0), "the sound has 0 samples, but a frame of it needs 161");
+  EXPECT_EQ(shapeFault(*features, 1), "the sound has 1 sample, but a frame of it needs 161");
+  EXPECT_EQ(shapeFault(*features, 160), "the sound has 160 samples, but a frame of it needs 161");
+  for (auto [count, frames] : {std::pair(161, 1), {320, 1}, {321, 2}, {16000, 99}, {480000, 2999}})
+    EXPECT_EQ((*features->shape(size_t(count)))[0], frames) << count;
+  EXPECT_EQ(shapeFault(*features, 480001),
+            "the sound of 480001 samples is too long for one run: at most 480000 samples");
+  const auto samples =
+      makeExtractor(*readExtraction(R"({"feature_extractor_type": "Gemma4UnifiedAudioFeatureExtractor"})"));
+  EXPECT_EQ(shapeFault(*samples, 0), "the sound has no samples");
+  for (auto [count, frames] : {std::pair(1, 1), {640, 1}, {641, 2}, {480001, 751}})
+    EXPECT_EQ((*samples->shape(size_t(count)))[0], frames) << count;
+  EXPECT_EQ(shapeFault(*samples, size_t(mostSamples) + 1),
+            "the sound of 1073741825 samples is too long for one run: at most 1073741824 samples");
 }
 
 TEST(LogMel, Silence) {

@@ -135,6 +135,14 @@ TEST(Precedence, OfProcessors) {
   ASSERT_EQ(notes.size(), 3u);
   EXPECT_EQ(notes[2], folder.path + "/preprocessor_config.json: nothing reads unheard_of (1), which may change what "
                                     "the model reads");
+  // Sounds of a model that reads images, too.
+  folder.write("processor_config.json", R"({"image_processor": {"size": 9}, "feature_extractor": {"hop_length": 4}})");
+  SideFiles both;
+  notes.clear();
+  EXPECT_TRUE(settleProcessor(folder.path, {"", "Gemma4ImageProcessor", "Gemma4AudioFeatureExtractor"}, both, notes));
+  EXPECT_EQ(both["preprocessor_config.json"], R"({"size":9,"image_processor_type":"Gemma4ImageProcessor"})");
+  EXPECT_EQ(both[extractorFile], R"({"hop_length":4,"feature_extractor_type":"Gemma4AudioFeatureExtractor"})");
+  EXPECT_TRUE(notes.empty());
   folder.write("processor_config.json", "[");
   SideFiles files;
   EXPECT_FALSE(settleProcessor(folder.path, {}, files, notes));

@@ -139,9 +139,9 @@ static rapt_text_view view_of(const char *text) {
   return view;
 }
 
-/* Images are ahead of a message's text. */
+/* Images and sounds are ahead of a message's text. */
 static void check_chat_images(rapt_tokenizer *tokenizer, rapt_chat_message messages[2]) {
-  size_t images[2] = {2, 0};
+  size_t images[2] = {2, 0}, sounds[2] = {0, 0};
   rapt_chat *chat;
   int32_t ids[8];
   size_t count;
@@ -160,6 +160,21 @@ static void check_chat_images(rapt_tokenizer *tokenizer, rapt_chat_message messa
   CHECK(rapt_chat_encode_images(chat, tokenizer, messages, images, 2, 0, NULL, ids, 8, &count, message,
                                 sizeof message) == RAPT_INVALID &&
         strstr(message, "message 1 has 1099511627776 images"));
+  CHECK(rapt_chat_encode_media(chat, tokenizer, messages, NULL, images, 2, 0, NULL, ids, 8, &count, message,
+                               sizeof message) == RAPT_INVALID &&
+        strstr(message, "message 1 has 1099511627776 sounds"));
+  rapt_chat_free(chat);
+  /* Sounds are behind images. */
+  images[1] = 0;
+  sounds[0] = 1;
+  messages[0].content = messages[1].content;
+  CHECK(rapt_chat_open(view_of("{% for m in messages %}{% for part in m.content %}{% if part.type == 'audio' %}"
+                               "{{ eos_token }}{% elif part.type == 'text' %}{{ part.text }}{% else %}a{% endif %}"
+                               "{% endfor %}{% endfor %}"),
+                       view_of("{\"eos_token\": \"<e>\"}"), &chat, message, sizeof message) == RAPT_OK);
+  CHECK(rapt_chat_encode_media(chat, tokenizer, messages, images, sounds, 1, 0, NULL, ids, 8, &count, message,
+                               sizeof message) == RAPT_OK);
+  CHECK(count >= 2 && ids[count - 2] == 5 && ids[count - 1] == 3);
   rapt_chat_free(chat);
 }
 

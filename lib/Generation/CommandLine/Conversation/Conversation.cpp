@@ -45,7 +45,7 @@ std::vector<Message> Conversation::messages() const {
 Outcome Conversation::encode(const std::string &message, Ids &ids) const {
   std::vector<Message> all = messages();
   all.push_back({"user", message});
-  return encodeMessages(model, text, chat, all, 0, began, ids);
+  return encodeMessages(model, text, chat, all, {}, began, ids);
 }
 
 Outcome Conversation::prepare(const std::string &message, Continuation &one) const {

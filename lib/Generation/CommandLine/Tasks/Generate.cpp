@@ -85,15 +85,17 @@ Outcome Generation::open() {
   if (prompts.size() > 1 && maps.isWanted())
     return {RAPT_INVALID, "--attention-weights takes one prompt of a model that generates"};
   if (prompts.empty())
-    return {RAPT_INVALID, std::string(model.info.name) + " reads images within a text: give one with -p"};
-  if (!options.images.empty() && (prompts.size() > 1 || maps.isWanted()))
-    return {RAPT_INVALID, std::string(prompts.size() > 1 ? "several prompts" : "--attention-weights") +
-                              " and --image do not go together"};
-  PromptImages images;
-  RAPT_RETURN_IF_ERROR(images.read(options, model));
+    return {RAPT_INVALID, std::string(model.info.name) + " reads " + (options.images.empty() ? "sounds" : "images") +
+                              " within a text: give one with -p"};
+  if (const bool hasImages = !options.images.empty();
+      (hasImages || !options.audio.empty()) && (prompts.size() > 1 || maps.isWanted()))
+    return {RAPT_INVALID, std::string(prompts.size() > 1 ? "several prompts" : "--attention-weights") + " and " +
+                              (hasImages ? "--image" : "--audio") + " do not go together"};
+  PromptVectors vectors;
+  RAPT_RETURN_IF_ERROR(vectors.read(options, model));
   all = std::vector<Continuation>(prompts.size());
   for (size_t i = 0; i < all.size(); ++i)
-    if (Outcome outcome = all[i].open(options, model, text, images, prompts[i]); !outcome) {
+    if (Outcome outcome = all[i].open(options, model, text, vectors, prompts[i]); !outcome) {
       if (all.size() > 1)
         outcome.message = "prompt " + std::to_string(i + 1) + ": " + outcome.message;
       return outcome;
@@ -192,7 +194,7 @@ Outcome Generation::loop() {
     std::vector<Continuation *> live;
     for (Continuation &one : all)
       if (!one.reason) {
-        chunks.push_back(one.prompt.withImages(one.sequence.chunk(one.next)));
+        chunks.push_back(one.prompt.withVectors(one.sequence.chunk(one.next)));
         live.push_back(&one);
       }
     if (chunks.empty())

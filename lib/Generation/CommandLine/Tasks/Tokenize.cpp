@@ -57,7 +57,7 @@ Outcome Tokenization::prepare() {
 
 Outcome Tokenization::encodeOne(const std::string &content, Ids &ids) const {
   if (options.chat)
-    return encodeChat(model, text, options.system ? &*options.system : nullptr, content, 0, ids);
+    return encodeChat(model, text, options.system ? &*options.system : nullptr, content, {}, ids);
   if (!readsRows())
     return encode(model, text, content, ids);
   TextRow row;

@@ -47,6 +47,9 @@ private:
 };
 
 Outcome SpeechRun::prepare() {
+  if (options.promptFile)
+    return {RAPT_INVALID, std::string(model.info.name) + ": " + model.info.task +
+                              " takes the text before the sound by --prompt, not by --file"};
   RAPT_RETURN_IF_ERROR(decoder.open());
   RAPT_RETURN_IF_ERROR(reader.open(model));
   if (options.timestamps && !decoder.hasTimestamps())

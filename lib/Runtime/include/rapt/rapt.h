@@ -102,8 +102,7 @@ typedef struct rapt_module_info {
   int64_t feature_channels, feature_frames; /**< Extents of sources that are features of sound; 0: tokens. */
   int64_t source_positions; /**< Positions that the encoder makes from such a source, or from an image. */
   int64_t image_token;      /**< The id that stands for a vector of an image, in a text with images; -1: none. */
-  /** Layers with a window keep only the last tokens of a sequence: those of the longest window, and of the step that
-   * runs. 0: no layer has a window. */
+  /** Layers with a window keep only the tokens of the longest window and of the running step. 0: none has a window. */
   int64_t cache_window;
   int64_t window_block_bytes, window_bytes_per_token; /**< Those of layers with a window. */
   int64_t image_channels, image_height, image_width;  /**< Extents of sources that are images; 0: none. */
@@ -113,6 +112,7 @@ typedef struct rapt_module_info {
   int64_t state_bytes;            /**< Of a sequence's states, whatever its length; twice while a step runs. 0: none. */
   int64_t image_begin, image_end; /**< Ids ahead of an image's vectors in a text, and behind them; -1: none. */
   int64_t image_cell; /**< Pixels on a side of what a vector of an image stands for; 0: chunks need no image_grids. */
+  int64_t audio_token, audio_begin, audio_end; /**< As those of images, of sounds in a text; -1: none. */
 } rapt_module_info;
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
 RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);
@@ -247,7 +247,8 @@ typedef struct rapt_chunk {
   float *output;              /**< Memory for the logits; NULL: the context's own. */
   size_t output_bytes;        /**< Size of `output`. */
   const float *logits;        /**< Set by rapt_step: where they are. The context's own hold until its next step. */
-  const float *embeddings;    /**< Vectors of the chunk's image tokens in their order, as encode_image gives them. */
+  const float *embeddings;    /**< Vectors of the chunk's image and audio tokens in their order, as their entries give
+                                   them. */
   size_t embedding_bytes;     /**< Size of `embeddings`. */
   const int32_t *image_grids; /**< Rows and columns of the images that begin in it, i32 [images, 2]: see image_cell. */
   size_t image_grid_bytes;    /**< Size of `image_grids`. */

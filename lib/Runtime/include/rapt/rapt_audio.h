@@ -1,6 +1,6 @@
 /*===- rapt_audio.h - Sound for compiled models ------------------------------===*\
 |*
-|* C99. Turns sound files and samples into the input_features of Whisper. A part of
+|* C99. Turns sound files and samples into the input_features of Whisper and Gemma 4. A part of
 |* librapt_text; rapt_text.h has the rules for memory and results. Decoding opens
 |* libsndfile.so.1, and resampling libsamplerate.so.0, when they are first needed.
 |*
@@ -27,13 +27,16 @@ typedef struct rapt_audio rapt_audio;
 typedef struct rapt_audio_info {
   size_t size;
   int64_t sampling_rate; /**< Samples per second. */
-  int64_t bins;          /**< Mel filters: rows of the features. */
+  int64_t bins;          /**< Numbers of a frame: mel filters, or samples. */
   int64_t hop;           /**< Samples from one frame to the next. */
-  int64_t window_frames; /**< Frames of one window, to which shorter sound is padded: 3,000 for 30 seconds. */
+  int64_t window_frames; /**< Frames of one window, to which shorter sound is padded: 3,000 for 30 seconds; 0: sounds
+                              have no windows. */
+  int64_t longest;       /**< Samples that a sound may have; 0: any number. */
 } rapt_audio_info;
 
-/** Reads the content of preprocessor_config.json, of a WhisperFeatureExtractor. BAD_FILE: not JSON, or of a kind that
- * is not supported; the message names the member and its value. */
+/** Reads the content of preprocessor_config.json, or the object feature_extractor of processor_config.json, of a
+ * WhisperFeatureExtractor, a Gemma4AudioFeatureExtractor or a Gemma4UnifiedAudioFeatureExtractor. BAD_FILE: not JSON,
+ * or of a kind that is not supported; the message names the member and its value. */
 RAPT_TEXT_API rapt_status rapt_audio_processor_open(const char *json, size_t json_size, rapt_audio_processor **result,
                                                     char *message, size_t message_size);
 /** NULL is allowed. */
@@ -53,10 +56,12 @@ RAPT_TEXT_API const float *rapt_audio_samples(const rapt_audio *audio, size_t *c
 /** NULL is allowed. */
 RAPT_TEXT_API void rapt_audio_free(rapt_audio *audio);
 
-/** Makes the log-mel features of samples at the processor's rate, with the numbers of Hugging Face's
- * WhisperFeatureExtractor. `values` receives f32 [bins, frames], whose extents are written to `shape` (never NULL):
- * sound shorter than a window is padded with zeros to one, longer sound is not cut and has count / hop frames. INVALID:
- * a sample that is not finite, or more samples than one call takes. */
+/** Makes the features of samples at the processor's rate, with the numbers of Hugging Face's classes, and writes their
+ * extents to `shape` (never NULL). `values` receives f32 [bins, frames] for Whisper: sound shorter than a window is
+ * padded with zeros to one, longer sound is not cut and has count / hop frames. For Gemma 4 it receives f32 [frames,
+ * bins]. Log-mel frames are those that end within the sound; frames of samples cover all of it, the last one with zeros
+ * behind the samples. INVALID: a sample that is not finite, more samples than `longest` or than one call takes, or
+ * fewer than a frame needs. */
 RAPT_TEXT_API rapt_status rapt_audio_processor_run(const rapt_audio_processor *processor, const float *samples,
                                                    size_t count, float *values, size_t capacity, int64_t shape[2],
                                                    char *message, size_t message_size);

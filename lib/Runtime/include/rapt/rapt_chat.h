@@ -47,6 +47,14 @@ RAPT_TEXT_API rapt_status rapt_chat_encode_images(const rapt_chat *chat, const r
                                                   int32_t *ids, size_t capacity, size_t *count, char *message,
                                                   size_t message_size);
 
+/** The same for messages with sounds behind their images, `audio_counts[i]` sounds of message i, each of which is
+ * {"type": "audio"}; either list of numbers may be NULL. */
+RAPT_TEXT_API rapt_status rapt_chat_encode_media(const rapt_chat *chat, const rapt_tokenizer *tokenizer,
+                                                 const rapt_chat_message *messages, const size_t *image_counts,
+                                                 const size_t *audio_counts, size_t message_count, int64_t now,
+                                                 const rapt_encode_options *options, int32_t *ids, size_t capacity,
+                                                 size_t *count, char *message, size_t message_size);
+
 #ifdef __cplusplus
 }
 #endif

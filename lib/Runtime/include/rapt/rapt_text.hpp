@@ -239,23 +239,23 @@ public:
   }
   explicit operator bool() const { return handle != nullptr; }
   const rapt_chat *get() const { return handle.get(); }
-  /// Ids of the prompt for the next answer. `now`: seconds since 1970. `images`: their number in each message; empty:
-  /// none has any.
+  /// Ids of the prompt for the next answer. `now`: seconds since 1970. `images`, `sounds`: their number in each
+  /// message; empty: none has any.
   Outcome encode(const Tokenizer &tokenizer, const std::vector<Message> &messages, int64_t now,
                  std::vector<int32_t> &ids, const rapt_encode_options *options = nullptr,
-                 const std::vector<size_t> &images = {}) const {
+                 const std::vector<size_t> &images = {}, const std::vector<size_t> &sounds = {}) const {
     std::vector<rapt_chat_message> views;
     size_t bytes = 256;
     for (const Message &one : messages) {
       views.push_back({viewOf(one.role), viewOf(one.content)});
       bytes += one.content.size();
     }
-    if (!images.empty() && images.size() != messages.size())
-      return {RAPT_INVALID, "there are not as many numbers of images as messages"};
+    if ((!images.empty() && images.size() != messages.size()) || (!sounds.empty() && sounds.size() != messages.size()))
+      return {RAPT_INVALID, "there are not as many numbers of images or sounds as messages"};
     ids.resize(bytes + 8);
     return collect(ids, [&](auto... rest) {
-      return rapt_chat_encode_images(get(), tokenizer.get(), views.data(), images.empty() ? nullptr : images.data(),
-                                     views.size(), now, options, rest...);
+      return rapt_chat_encode_media(get(), tokenizer.get(), views.data(), images.empty() ? nullptr : images.data(),
+                                    sounds.empty() ? nullptr : sounds.data(), views.size(), now, options, rest...);
     });
   }
 
