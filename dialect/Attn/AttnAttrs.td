@@ -8,6 +8,9 @@ include "dialect/Attn/AttnSchedules.td"
 include "dialect/Attn/AttnSources.td"
 include "mlir/IR/EnumAttr.td"
 
+// An enumeration's attribute prints a space ahead of its word, and an op's format one ahead of the attribute: formats
+// have `` there, which takes that of the op away.
+
 def Attn_ActivationKind : I32EnumAttr<"ActivationKind", "an activation function", [
     I32EnumAttrCase<"gelu", 0>,       // x * Phi(x), exact erf
     I32EnumAttrCase<"gelu_tanh", 1>,  // tanh approximation (gelu_new)

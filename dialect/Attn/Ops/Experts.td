@@ -32,7 +32,7 @@ def Attn_RouteOp : Attn_TensorOp<"route", [Attn_HasElementTypes<["getElementUse"
                        OptionalAttr<F32Attr>:$floor);
   let results = (outs Attn_RankedTensor:$weights, RankedTensorOf<[I32]>:$experts);
   let assemblyFormat = [{
-    $kind $logits (`,` $bias^)? `of` $of (`within` $within^)? (`normalized` $normalized^)? (`scale` $scale^)? (`floor` $floor^)? attr-dict
+    `` $kind $logits (`,` $bias^)? `of` $of (`within` $within^)? (`normalized` $normalized^)? (`scale` $scale^)? (`floor` $floor^)? attr-dict
     `:` type($logits) (`,` type($bias)^)? `->` type($weights) `,` type($experts)
   }];
   let hasVerifier = 1;

@@ -97,7 +97,7 @@ def Attn_ActivationOp : Attn_TensorOp<"activation", [Attn_HasChannels<["getRowAc
   }];
   let arguments = (ins Attn_ActivationAttr:$kind, Attn_RankedTensor:$input);
   let results = (outs Attn_RankedTensor:$result);
-  let assemblyFormat = "$kind $input attr-dict `:` type($input)";
+  let assemblyFormat = "`` $kind $input attr-dict `:` type($input)";
   let hasFolder = 1;
 }
 
@@ -133,7 +133,7 @@ def Attn_GLUOp : Attn_TensorOp<"glu", [Attn_HasChannels<["getRowAccess"]>, Pure,
   }];
   let arguments = (ins Attn_ActivationAttr:$kind, Attn_RankedTensor:$gate, Attn_RankedTensor:$up);
   let results = (outs Attn_RankedTensor:$result);
-  let assemblyFormat = "$kind $gate `,` $up attr-dict `:` type($gate)";
+  let assemblyFormat = "`` $kind $gate `,` $up attr-dict `:` type($gate)";
 }
 
 #endif

@@ -46,9 +46,9 @@ def Attn_LinearAttentionOp : Attn_TensorOp<"linear_attention", [
                        DefaultValuedAttr<F64Attr, "1.0">:$scale, DefaultValuedAttr<Attn_HeadPairingAttr, "HeadPairing::neighbors">:$pairing);
   let results = (outs Attn_RankedTensor:$output, Optional<RankedTensorOf<[F32]>>:$new_state);
   let assemblyFormat = [{
-    $kind $query `,` $key `,` $value (`decay` `(` $decay^ `:` type($decay) `)`)? (`beta` `(` $beta^ `:` type($beta) `)`)?
+    `` $kind $query `,` $key `,` $value (`decay` `(` $decay^ `:` type($decay) `)`)? (`beta` `(` $beta^ `:` type($beta) `)`)?
     `rows` `(` $row_begin `)` (`state` `(` $state^ `:` type($state) `)`)? (`layer` `(` $layer^ `)`)?
-    (`slots` `(` $from^ `:` type($from) `,` $to `:` type($to) `)`)? (`scale` $scale^)? (`pairing` $pairing^)? attr-dict
+    (`slots` `(` $from^ `:` type($from) `,` $to `:` type($to) `)`)? (`scale` $scale^)? (`pairing` `` $pairing^)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `,` type($row_begin)
   }];
   let hasVerifier = 1;

@@ -26,7 +26,7 @@ def Attn_PoolRowsOp : Attn_TensorOp<"pool_rows", [Attn_HasElementTypes<["movesNu
                        DefaultValuedAttr<I64Attr, "0">:$skip);
   let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = [{
-    $kind $input `,` $row_begin (`skip` $skip^)? attr-dict `:` type($input) `,` type($row_begin) `->` type($result)
+    `` $kind $input `,` $row_begin (`skip` $skip^)? attr-dict `:` type($input) `,` type($row_begin) `->` type($result)
   }];
   let hasVerifier = 1;
 }

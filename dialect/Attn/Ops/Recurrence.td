@@ -37,7 +37,7 @@ def Attn_RecurrenceOp : Attn_TensorOp<"recurrence", [Attn_HasElementTypes<["getE
                        UnitAttr:$reverse, OptionalAttr<Attn_WeightLayoutInterface>:$layout);
   let results = (outs Attn_Matrix:$output, Variadic<Attn_Matrix>:$states);
   let assemblyFormat = [{
-    $kind $gates `,` $weight (`bias` `(` $bias^ `:` type($bias) `)`)? `rows` `(` $row_begin `)` (`init` `(` $initial^ `)`)?
+    `` $kind $gates `,` $weight (`bias` `(` $bias^ `:` type($bias) `)`)? `rows` `(` $row_begin `)` (`init` `(` $initial^ `)`)?
     (`reverse` $reverse^)? attr-dict `:` type($gates) `,` type($weight) `,` type($row_begin) (`,` type($initial)^)?
   }];
   let hasVerifier = 1;

@@ -33,7 +33,7 @@ def Attn_ShortConvOp : Attn_TensorOp<"short_conv", [
                        Optional<1DTensorOf<[I32]>>:$from, Optional<1DTensorOf<[I32]>>:$to);
   let results = (outs Attn_Matrix:$output, Optional<RankedTensorOf<[F32]>>:$new_state);
   let assemblyFormat = [{
-    $input `,` $weight (`bias` `(` $bias^ `:` type($bias) `)`)? (`activation` $activation^)? (`dilation` $dilation^)?
+    $input `,` $weight (`bias` `(` $bias^ `:` type($bias) `)`)? (`activation` `` $activation^)? (`dilation` $dilation^)?
     `rows` `(` $row_begin `)` (`state` `(` $state^ `:` type($state) `)`)? (`layer` `(` $layer^ `)`)?
     (`slots` `(` $from^ `:` type($from) `,` $to `:` type($to) `)`)? attr-dict `:` type($input) `,` type($weight) `,` type($row_begin)
   }];
