@@ -24,6 +24,17 @@ def Attn_ActivationAttr : EnumAttr<Attn_Dialect, Attn_ActivationKind, "activatio
   let assemblyFormat = "$value";
 }
 
+def Attn_RowWrite : I32EnumAttr<"RowWrite", "what becomes of a row", [
+    I32EnumAttrCase<"set", 0>,
+    I32EnumAttrCase<"add", 1>
+  ]> {
+  let cppNamespace = "::rapt::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_RowWriteAttr : EnumAttr<Attn_Dialect, Attn_RowWrite, "row_write"> {
+  let assemblyFormat = "$value";
+}
+
 def Attn_PoolingKind : I32EnumAttr<"PoolingKind", "how the tokens of a row become one vector", [
     I32EnumAttrCase<"first", 0>,
     I32EnumAttrCase<"last", 1>,

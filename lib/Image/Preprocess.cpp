@@ -16,37 +16,34 @@ static Status requireSquares(const Image &image, int64_t side) {
                " pixels is not resized (do_resize), but its sides must be multiples of " + std::to_string(side)};
 }
 
-/// The multiples nearest to the sides. Where they make too many pixels, the largest multiples of about the image's
-/// proportions that do not; where too few, the smallest that make enough.
-static Expected<std::pair<int64_t, int64_t>> sizeInMultiples(const Image &image, const Preprocessing &how) {
-  const Preprocessing::Multiples &multiples = *how.multiples;
-  const int64_t side = multiples.side(), longer = std::max(image.width, image.height),
-                shorter = std::min(image.width, image.height);
-  if (double(longer) / double(shorter) > double(mostProportion))
-    return Error{"an image of " + shownSize(image.width, image.height) + " pixels is more than " +
-                 std::to_string(mostProportion) + " times as long as wide, which the model's processor refuses"};
-  auto nearest = [&](int64_t length) { return int64_t(std::nearbyint(double(length) / double(side))) * side; };
-  int64_t width = nearest(image.width), height = nearest(image.height);
-  const double pixels = double(image.width * image.height);
-  if (width * height > multiples.most) {
-    const double factor = std::sqrt(pixels / double(multiples.most));
-    auto below = [&](int64_t length) {
-      return std::max(side, int64_t(std::floor(double(length) / factor / double(side))) * side);
-    };
-    width = below(image.width), height = below(image.height);
-  } else if (width * height < multiples.least) {
-    const double factor = std::sqrt(double(multiples.least) / pixels);
-    auto above = [&](int64_t length) { return int64_t(std::ceil(double(length) * factor / double(side))) * side; };
-    width = above(image.width), height = above(image.height);
+/// The squares nearest to the sides. Where they make too many pixels, the most squares of about the image's proportions
+/// that do not; where too few, the fewest that make enough.
+static Expected<std::pair<int64_t, int64_t>> sizeByPixels(int64_t width, int64_t height, int64_t side,
+                                                          const PixelBudget &budget) {
+  if (double(std::max(width, height)) / double(std::min(width, height)) > double(mostProportion))
+    return Error{"an image of " + shownSize(width, height) + " pixels is more than " + std::to_string(mostProportion) +
+                 " times as long as wide, which the model's processor refuses"};
+  auto resized = [&](auto count) { return std::pair(count(width) * side, count(height) * side); };
+  const std::pair<int64_t, int64_t> nearest =
+      resized([&](int64_t length) { return int64_t(std::nearbyint(double(length) / double(side))); });
+  const double pixels = double(width * height);
+  if (nearest.first * nearest.second > budget.most) {
+    const double factor = std::sqrt(pixels / double(budget.most));
+    return resized([&](int64_t length) {
+      return std::max<int64_t>(1, int64_t(std::floor(double(length) / factor / double(side))));
+    });
   }
-  return std::pair(width, height);
+  if (nearest.first * nearest.second >= budget.least)
+    return nearest;
+  const double factor = std::sqrt(double(budget.least) / pixels);
+  return resized([&](int64_t length) { return int64_t(std::ceil(double(length) * factor / double(side))); });
 }
 
-std::pair<int64_t, int64_t> sizeInSquares(int64_t width, int64_t height, const Preprocessing::Squares &squares) {
-  const int64_t side = squares.side();
-  const double factor = std::sqrt(double(squares.most * side * side) / double(width * height));
+/// The most squares with about the image's proportions.
+static std::pair<int64_t, int64_t> sizeByCount(int64_t width, int64_t height, int64_t side, int64_t most) {
+  const double factor = std::sqrt(double(most * side * side) / double(width * height));
   auto whole = [&](int64_t length) { return int64_t(std::floor(factor * double(length) / double(side))); };
-  auto alone = [&](int64_t longer, int64_t shorter) { return std::min(longer / shorter, squares.most); };
+  auto alone = [&](int64_t longer, int64_t shorter) { return std::min(longer / shorter, most); };
   int64_t columns = whole(width), rows = whole(height);
   if (rows == 0)
     rows = 1, columns = alone(width, height);
@@ -55,10 +52,14 @@ std::pair<int64_t, int64_t> sizeInSquares(int64_t width, int64_t height, const P
   return {columns * side, rows * side};
 }
 
-/// The sides after resizing; the longer one is cut to a whole number.
+Expected<std::pair<int64_t, int64_t>> sizeInSquares(int64_t width, int64_t height, const Squares &squares) {
+  if (const auto *most = std::get_if<int64_t>(&squares.budget))
+    return sizeByCount(width, height, squares.side(), *most);
+  return sizeByPixels(width, height, squares.side(), std::get<PixelBudget>(squares.budget));
+}
+
+/// The sides after resizing to another size than squares; the longer one is cut to a whole number.
 static std::pair<int64_t, int64_t> sizeAfter(const Image &image, const Preprocessing &how) {
-  if (how.squares)
-    return sizeInSquares(image.width, image.height, *how.squares);
   const Preprocessing::Size &size = how.size;
   if (!size.shortestEdge)
     return {size.width, size.height};
@@ -116,10 +117,10 @@ Expected<PixelValues> preprocess(std::string_view file, const Preprocessing &how
   RAPT_ASSIGN_OR_RETURN(Image image, decode(file));
   if (how.rescalesFirst)
     return preprocessRescaled(image, how);
-  if (!how.resizes && (how.multiples || how.squares)) {
-    RAPT_RETURN_IF_ERROR(requireSquares(image, how.multiples ? how.multiples->side() : how.squares->side()));
-  } else if (how.multiples) {
-    RAPT_ASSIGN_OR_RETURN(auto sides, sizeInMultiples(image, how));
+  if (!how.resizes && how.squares) {
+    RAPT_RETURN_IF_ERROR(requireSquares(image, how.squares->side()));
+  } else if (how.squares) {
+    RAPT_ASSIGN_OR_RETURN(auto sides, sizeInSquares(image.width, image.height, *how.squares));
     RAPT_ASSIGN_OR_RETURN(image, resize(image, sides.first, sides.second, how.filter));
   } else if (how.resizes) {
     auto [width, height] = sizeAfter(image, how);

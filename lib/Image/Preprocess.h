@@ -5,8 +5,23 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 namespace rapt::image {
+
+/// The squares nearest to an image's sides, which are scaled where these make fewer or more pixels (Qwen2-VL).
+struct PixelBudget {
+  int64_t least = 56 * 56, most = 28 * 28 * 1280;
+};
+
+/// Images keep about their proportions, and become whole squares of `inRow` x `inRow` patches of `patch` x `patch`
+/// pixels.
+struct Squares {
+  int64_t patch = 14, inRow = 2;
+  std::variant<PixelBudget, int64_t> budget = {}; ///< or the most squares that there may be (Gemma 4)
+
+  int64_t side() const { return patch * inRow; }
+};
 
 /// preprocessor_config.json of Hugging Face's image processors that have these steps.
 struct Preprocessing {
@@ -15,25 +30,10 @@ struct Preprocessing {
     int64_t width = 224, height = 224;
     std::optional<int64_t> shortestEdge;
   };
-  /// Images keep about their proportions, and their sides are whole numbers of squares of `merge` x `merge` patches of
-  /// `patch` x `patch` pixels (Qwen2-VL). `least` and `most` are pixels of an image.
-  struct Multiples {
-    int64_t patch = 14, merge = 2, least = 56 * 56, most = 28 * 28 * 1280;
-
-    int64_t side() const { return patch * merge; }
-  };
-  /// Images keep their proportions, and become whole squares of `pool` x `pool` patches of `patch` x `patch` pixels, at
-  /// most so many of them (Gemma 4).
-  struct Squares {
-    int64_t patch = 16, pool = 3, most = 280;
-
-    int64_t side() const { return patch * pool; }
-  };
   bool resizes = true, crops = false, rescales = true, normalizes = true;
   bool rescalesFirst = false; ///< and resizes numbers of f32, which are not rounded
   Size size, crop;
-  std::optional<Multiples> multiples; ///< in place of `size`
-  std::optional<Squares> squares;     ///< in place of `size`
+  std::optional<Squares> squares; ///< in place of `size`
   Filter filter = Filter::Bilinear;
   double rescaleFactor = 1.0 / 255;
   double mean[3] = {0.5, 0.5, 0.5}, deviation[3] = {0.5, 0.5, 0.5};
@@ -44,9 +44,9 @@ struct Preprocessing {
 /// false or empty: it could change the numbers.
 Expected<Preprocessing> readPreprocessing(std::string_view json);
 
-/// Width and height of the largest whole squares with about an image's proportions. One that is too long for that has
-/// one row of them, or one column.
-std::pair<int64_t, int64_t> sizeInSquares(int64_t width, int64_t height, const Preprocessing::Squares &squares);
+/// Width and height of an image in whole squares. Where there is a largest number of them, an image that is too long
+/// for its proportions has one row of them, or one column; where there are pixels, it is an error.
+Expected<std::pair<int64_t, int64_t>> sizeInSquares(int64_t width, int64_t height, const Squares &squares);
 
 /// A model's pixel_values of one image.
 struct PixelValues {
@@ -56,7 +56,7 @@ struct PixelValues {
 
 /// Decodes, resizes, crops about the center, rescales (in double, rounded to single) and normalizes (in single), in
 /// this order or, where `rescalesFirst`, rescales in single before it resizes, as the Hugging Face processors do.
-/// Errors: as `decode` and `resize`, and an image whose sides cannot be such multiples or squares.
+/// Errors: as `decode` and `resize`, and an image whose sides cannot be such squares.
 Expected<PixelValues> preprocess(std::string_view file, const Preprocessing &how);
 
 } // namespace rapt::image

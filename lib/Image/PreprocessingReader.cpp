@@ -152,14 +152,14 @@ Processor dinov3() {
 Processor qwen2VL() {
   Processor result = clip();
   result.defaults.crops = false;
-  result.defaults.multiples.emplace();
+  result.defaults.squares.emplace();
   return result;
 }
 
 /// Whose sides depend on a number of vectors, and not on `size`.
 Processor gemma4() {
   Processor result = bicubic(224, /*crops=*/false);
-  result.defaults.squares.emplace();
+  result.defaults.squares = {.patch = 16, .inRow = 3, .budget = int64_t(280)};
   result.defaults.normalizes = false;
   setColors(result.defaults, {0, 0, 0}, {1, 1, 1});
   return result;
@@ -225,25 +225,28 @@ Status readPixels(Preprocessing &how, const json::Value &value, Where where) {
   if (!least || !most || value.asObject()->size() != 2)
     return Error{where + " is " + json::printable(json::write(value), 80) +
                  ", but must have shortest_edge and longest_edge, which are numbers of pixels"};
-  RAPT_RETURN_IF_ERROR(readNumber(how.multiples->least, *least, where + ".shortest_edge", mostBudget));
-  return readNumber(how.multiples->most, *most, where + ".longest_edge", mostBudget);
+  PixelBudget &budget = std::get<PixelBudget>(how.squares->budget);
+  RAPT_RETURN_IF_ERROR(readNumber(budget.least, *least, where + ".shortest_edge", mostBudget));
+  return readNumber(budget.most, *most, where + ".longest_edge", mostBudget);
 }
 
 constexpr int64_t mostPatch = 256, mostInRow = 16; // pixels of a patch, and patches of a square, side by side
 
-/// Reads an extent of the squares of patches that a class cuts images into.
-template <typename Squares>
-Setter extentOf(std::optional<Squares> Preprocessing::*squares, int64_t Squares::*member, int64_t most) {
-  return [=](Preprocessing &how, const json::Value &value, Where where) {
-    return readNumber(*(how.*squares).*member, value, where, most);
+/// Adds the keys of the extents of squares of patches, of which a class has `sideKey`.
+void addSettersOfSquares(const char *sideKey, std::map<std::string_view, Setter> &setters) {
+  auto extentOf = [](int64_t Squares::*extent, int64_t most) -> Setter {
+    return [=](Preprocessing &how, const json::Value &value, Where where) {
+      return readNumber(*how.squares.*extent, value, where, most);
+    };
   };
+  setters["patch_size"] = extentOf(&Squares::patch, mostPatch);
+  setters[sideKey] = extentOf(&Squares::inRow, mostInRow);
 }
 
-/// Adds the keys of a class whose images have sides of whole squares of patches.
-void addSettersOfMultiples(Processor &processor, std::map<std::string_view, Setter> &setters) {
+/// Adds the keys of a class whose images have so many pixels.
+void addSettersOfPixels(Processor &processor, std::map<std::string_view, Setter> &setters) {
+  addSettersOfSquares("merge_size", setters);
   setters["size"] = readPixels;
-  setters["patch_size"] = extentOf(&Preprocessing::multiples, &Preprocessing::Multiples::patch, mostPatch);
-  setters["merge_size"] = extentOf(&Preprocessing::multiples, &Preprocessing::Multiples::merge, mostInRow);
   auto pixels = [](std::optional<int64_t> &number) -> Setter {
     return [&number](Preprocessing &, const json::Value &value, Where where) {
       return readNumber(number.emplace(), value, where, mostBudget);
@@ -251,31 +254,35 @@ void addSettersOfMultiples(Processor &processor, std::map<std::string_view, Sett
   };
   setters["min_pixels"] = pixels(processor.leastPixels);
   setters["max_pixels"] = pixels(processor.mostPixels);
-  // The model repeats an image as often as it needs.
+  // The model repeats an image as often; a program's importer has compared the numbers.
   setters["temporal_patch_size"] = [](Preprocessing &, const json::Value &value, Where where) {
     int64_t frames;
     return readNumber(frames, value, where, 16);
   };
 }
 
-Status resolveMultiples(Preprocessing &how, const Processor &processor) {
-  how.multiples->least = processor.leastPixels.value_or(how.multiples->least);
-  how.multiples->most = processor.mostPixels.value_or(how.multiples->most);
-  if (how.multiples->least > how.multiples->most)
-    return Error{fileName + ": the least pixels of an image, " + std::to_string(how.multiples->least) +
-                 ", are more than the most, " + std::to_string(how.multiples->most)};
-  const int64_t square = how.multiples->side() * how.multiples->side();
-  if (square <= how.multiples->most)
+Status resolvePixels(Squares &squares, const Processor &processor) {
+  auto *budget = std::get_if<PixelBudget>(&squares.budget);
+  if (!budget)
     return {};
-  return Error{fileName + ": an image has at most " + std::to_string(how.multiples->most) + " pixels, fewer than the " +
+  budget->least = processor.leastPixels.value_or(budget->least);
+  budget->most = processor.mostPixels.value_or(budget->most);
+  if (budget->least > budget->most)
+    return Error{fileName + ": the least pixels of an image, " + std::to_string(budget->least) +
+                 ", are more than the most, " + std::to_string(budget->most)};
+  const int64_t square = squares.side() * squares.side();
+  if (square <= budget->most)
+    return {};
+  return Error{fileName + ": an image has at most " + std::to_string(budget->most) + " pixels, fewer than the " +
                std::to_string(square) + " of a square of patches"};
 }
 
 constexpr int64_t vectorCounts[] = {70, 140, 280, 560, 1120}; // that the class takes
 
 Status readVectorCount(Preprocessing &how, const json::Value &value, Where where) {
-  how.squares->most = value.asInteger().value_or(0);
-  if (std::find(std::begin(vectorCounts), std::end(vectorCounts), how.squares->most) != std::end(vectorCounts))
+  const int64_t most = value.asInteger().value_or(0);
+  how.squares->budget = most;
+  if (std::find(std::begin(vectorCounts), std::end(vectorCounts), most) != std::end(vectorCounts))
     return {};
   return Error{where + " is " + json::printable(json::write(value), 60) +
                ", but must be one of 70, 140, 280, 560 and 1120"};
@@ -299,15 +306,15 @@ std::map<std::string_view, Setter> settersFor(Processor &processor) {
                     : Status(Error{where + " is " + json::printable(json::write(value), 60) +
                                    ", but only channels_first is supported"});
        }}};
-  if (processor.defaults.multiples) {
-    addSettersOfMultiples(processor, setters);
+  const std::optional<Squares> &squares = processor.defaults.squares;
+  if (squares && std::holds_alternative<PixelBudget>(squares->budget)) {
+    addSettersOfPixels(processor, setters);
     return setters;
   }
-  if (processor.defaults.squares) {
+  if (squares) {
+    addSettersOfSquares("pooling_kernel_size", setters);
     setters["size"] = [](Preprocessing &, const json::Value &, Where) { return Status(); }; // of some files, never read
     setters["max_soft_tokens"] = readVectorCount;
-    setters["patch_size"] = extentOf(&Preprocessing::squares, &Preprocessing::Squares::patch, mostPatch);
-    setters["pooling_kernel_size"] = extentOf(&Preprocessing::squares, &Preprocessing::Squares::pool, mostInRow);
     return setters;
   }
   if (processor.cropShare) {
@@ -362,8 +369,8 @@ Expected<Preprocessing> readPreprocessing(std::string_view content) {
                    ", which could change the numbers and is not supported"};
     }
   }
-  if (how.multiples)
-    RAPT_RETURN_IF_ERROR(resolveMultiples(how, processor));
+  if (how.squares)
+    RAPT_RETURN_IF_ERROR(resolvePixels(*how.squares, processor));
   if (how.crops && how.crop.shortestEdge)
     return Error{fileName + ": crop_size has shortest_edge, but needs height and width"};
   if (processor.cropShare)

@@ -41,6 +41,33 @@ Result<S> evaluate(attn::SelectRowsOp op, const Tensor<S> &input, int64_t layer,
   return result;
 }
 
+template <typename S>
+Result<S> evaluate(attn::WriteRowsOp op, const Tensor<S> &input, const Tensor<S> &values, int64_t layer,
+                   const Tensor<S> &rows) {
+  const int64_t columns = input.dim(1), layers = op.getLayer() ? values.dim(1) : 1;
+  if (layer < 0 || layer >= layers)
+    return op.emitOpError() << "reads layer " << layer << " of " << layers;
+  if (values.dim(0) != rows.dim(0) || values.shape.back() != columns)
+    return op.emitOpError() << "has values [" << values.dim(0) << ", " << values.shape.back() << "] for " << rows.dim(0)
+                            << " rows of " << columns << " columns";
+  Tensor<S> result = input;
+  std::vector<bool> written(input.dim(0));
+  for (int64_t i = 0; i < rows.dim(0); ++i) {
+    const int64_t row = rows.ints[i];
+    if (row < 0 || row >= input.dim(0))
+      return op.emitOpError() << "writes row " << row << " (element " << i << ") of " << input.dim(0) << " rows";
+    if (written[row])
+      return op.emitOpError() << "writes row " << row << " twice (element " << i << ")";
+    written[row] = true;
+    for (int64_t column = 0; column < columns; ++column) {
+      S &element = result.floats[row * columns + column];
+      const S value = values.floats[(i * layers + layer) * columns + column];
+      element = op.getKind() == attn::RowWrite::set ? value : element + value;
+    }
+  }
+  return result;
+}
+
 template <typename S> Result<S> evaluate(attn::ColumnOp op, const Tensor<S> &input) {
   Result<S> result = makeTensor<S>(op, {input.dim(0)});
   if (failed(result))
@@ -53,6 +80,7 @@ template <typename S> Result<S> evaluate(attn::ColumnOp op, const Tensor<S> &inp
 #define INSTANTIATE(S)                                                                                                 \
   template Result<S> evaluate(attn::EmbeddingOp, const Tensor<S> &, const Tensor<S> &);                                \
   template Result<S> evaluate(attn::SelectRowsOp, const Tensor<S> &, int64_t, const Tensor<S> &);                      \
+  template Result<S> evaluate(attn::WriteRowsOp, const Tensor<S> &, const Tensor<S> &, int64_t, const Tensor<S> &);    \
   template Result<S> evaluate(attn::ColumnOp, const Tensor<S> &);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 

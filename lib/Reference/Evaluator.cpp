@@ -178,6 +178,10 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
         return out(evaluate(typed, tensor(frame, typed.getInput()), layerOf(frame, typed.getLayer()),
                             tensor(frame, typed.getRows())));
       })
+      .Case([&](attn::WriteRowsOp typed) {
+        return out(evaluate(typed, tensor(frame, typed.getInput()), tensor(frame, typed.getValues()),
+                            layerOf(frame, typed.getLayer()), tensor(frame, typed.getRows())));
+      })
       .Case([&](attn::UpdateRowsOp typed) {
         return out(evaluate(typed, tensor(frame, typed.getState()), layerOf(frame, typed.getLayer()),
                             tensor(frame, typed.getValues()), tensor(frame, typed.getRows())));

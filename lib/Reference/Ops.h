@@ -21,6 +21,9 @@ template <typename S> using Tensors = llvm::ArrayRef<const Tensor<S> *>;
 template <typename S> Result<S> evaluate(attn::EmbeddingOp op, const Tensor<S> &ids, const Tensor<S> &table);
 template <typename S>
 Result<S> evaluate(attn::SelectRowsOp op, const Tensor<S> &input, int64_t layer, const Tensor<S> &rows);
+template <typename S>
+Result<S> evaluate(attn::WriteRowsOp op, const Tensor<S> &input, const Tensor<S> &values, int64_t layer,
+                   const Tensor<S> &rows);
 template <typename S> Result<S> evaluate(attn::ColumnOp op, const Tensor<S> &input);
 
 // Norm.cpp

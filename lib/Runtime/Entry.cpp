@@ -131,7 +131,8 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
                        (long long)m.vocabulary);
   if (readsImages) {
     columns = columnsOf(entry.buffers[bufferOf(Role::Embeddings)], 1);
-    if (columns != m.hidden || m.hidden < 1 || m.imageId() >= m.vocabulary)
+    // An embedding, and as many numbers for each of the first layers that read some.
+    if (m.hidden < 1 || columns < 1 || columns % m.hidden != 0 || m.imageId() >= m.vocabulary)
       return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes no vectors of %lld numbers in place of token %lld",
                          m.name.c_str(), (long long)m.hidden, (long long)m.imageId());
   }

@@ -535,27 +535,27 @@ void Step::fillSeenEnds() {
   }
 }
 
-/// Gives each of the part's image tokens its vector. Returns how many rows there are, of which one is read in any case.
+/// Gives each of the part's image tokens its vector. Returns how many there are.
 int64_t Step::fillEmbeddings() {
   if (!entry.has(Role::Embeddings))
     return 0;
   const int64_t width = entry.columns;
   const int32_t image = c.module->manifest->imageId();
   const int32_t *const rowBegin = c.integers(Role::RowBegin), *const ids = c.integers(Role::Tokens);
+  int32_t *const tokens = c.integers(Role::EmbeddingTokens);
   float *const vectors = c.numbers(Role::Embeddings);
   int32_t next = 0;
   for (size_t r = 0; r < rows; ++r) {
     const Piece &p = c.pieces[r];
     const int32_t first = next;
-    for (int64_t t = rowBegin[r]; t < rowBegin[r + 1]; ++t)
-      c.integers(Role::EmbeddingOf)[t] = ids[t] == image ? next++ : -1;
+    for (int32_t t = rowBegin[r]; t < rowBegin[r + 1]; ++t)
+      if (ids[t] == image)
+        tokens[next++] = t;
     if (next > first)
       memcpy(vectors + first * width, chunks.get(p.chunk, &rapt_chunk::embeddings) + p.embedding * width,
              size_t((next - first) * width) * sizeof(float));
   }
-  if (next == 0)
-    memset(vectors, 0, size_t(width) * sizeof(float));
-  return std::max(next, 1);
+  return next;
 }
 
 void Step::scatter() {

@@ -115,6 +115,10 @@ for x in SMALL:
             ({"tokens": 1}, {"ids": [6]}), ({"tokens": 5}, {"ids": [0, 6, 3, 3, 1]}))
         add(f"update_{x}_{n}", {"s": (x, R, n), "v": ("f32", 2, n), "ids": ("i32", 2)}, {"s": (x, R, n)}, "  %new_s = attn.update_rows %s, %v, %ids : {s}, {v}, {ids}",
             ({"rows": 5}, {"ids": [4, 1]}))
+        for how in ("set", "add"):
+            add(f"write_{how}_{x}_{n}", {"s": (x, R, n), "v": ("f32", T, 3, n), "ids": ("i32", T)}, {"y": (x, R, n)},
+                f"  %one = arith.constant 1 : index\n  %y = attn.write_rows {how} %s, %v[%one], %ids : {{s}}, {{v}}, {{ids}}",
+                ({"rows": 5, "tokens": 2}, {"ids": [4, 1]}), ({"rows": 5, "tokens": 0}, {"ids": []}))
         add(f"keep_{x}_{n}", {"s": ("f32", R, 2, n), "v": (x, 2, n), "ids": ("i32", 2)}, {"s": ("f32", R, 2, n)},
             "  %one = arith.constant 1 : index\n  %new_s = attn.update_rows %s[%one], %v, %ids : {s}, {v}, {ids}", ({"rows": 5}, {"ids": [4, 1]}))
     add(f"column_{x}", {"x": (x, T, 3)}, {"y": (x, T)}, "  %y = attn.column %x[2] : {x} -> {y}", *COUNTS)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Images of any size in the prompt of qwen3_5, on a random model: vectors of the encoder and logits against float64 (test/Reference/numpy/qwen_vision.py).
+"""Images of any size in the prompt of qwen3_vl or qwen3_5, on a random model: vectors of the encoder and logits against float64 (test/Reference/numpy/qwen_vision.py).
 
-    image_grids.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --runtime build/lib/librapt_runtime.so
+    image_grids.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --runtime build/lib/librapt_runtime.so --model qwen3_vl
     image_grids.py --raptc build/bin/raptc --rapt-reference build/bin/rapt-reference
 
 Tokens of an image have positions of rows and columns, and the text behind goes on from the largest. Through the C interface, a prompt that runs in parts has the
@@ -28,14 +28,14 @@ import qwen_vision  # noqa: E402
 import random_models  # noqa: E402
 from context import Context  # noqa: E402
 
-IMAGE, END, VOCABULARY, WIDTH, CELL = qwen_vision.IMAGE, qwen_vision.END, 97, 48, 8
+IMAGE, END, VOCABULARY, CELL = qwen_vision.IMAGE, qwen_vision.END, 97, 8
 PROCESSOR = {"image_processor_type": "Qwen2VLImageProcessorFast", "size": {"shortest_edge": 64, "longest_edge": 4096}, "patch_size": 4, "merge_size": 2,
              "temporal_patch_size": 2, "image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5], "do_convert_rgb": True}
 SIZES = [(24, 40), (8, 16), (40, 8)]  # height and width: grids of 3 x 5, 1 x 2 and 5 x 1 vectors
 
 
-def write_model(directory):
-    qwen_vision.write(directory)
+def write_model(directory, kind):
+    qwen_vision.write(directory, kind)
     special = {IMAGE: "<image>", END: "</s>"}
     added = [{"id": id, "content": token, "special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False} for id, token in special.items()]
     tokenizer = {"version": "1.0", "added_tokens": added, "normalizer": None, "pre_tokenizer": {"type": "WhitespaceSplit"}, "decoder": None, "truncation": None,
@@ -62,14 +62,15 @@ def close(found, wanted, what):
 
 
 class Test(image_text.Test):
-    def __init__(self, options, work, command):
+    def __init__(self, options, work, command, kind):
         super().__init__(options, work)
         self.command = command
-        self.tower, self.text = qwen_vision.models()
+        self.tower, self.text = qwen_vision.models(kind)
         random = numpy.random.RandomState(5)
         self.pixels = [random.randint(0, 256, (*size, 3)).astype(numpy.uint8) for size in SIZES]
         self.values = [((one / 255 - 0.5) / 0.5).astype(numpy.float32).transpose(2, 0, 1) for one in self.pixels]
         self.vectors = [self.tower.vectors(one) for one in self.values]
+        self.columns = self.vectors[0].shape[1]  # of the embedding, and of the vectors for the first layers
 
     def run(self, *arguments, fails=None):
         done = subprocess.run([*self.command, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
@@ -79,7 +80,7 @@ class Test(image_text.Test):
 
     def wanted(self, ids, images):
         """The logits of float64."""
-        vectors = numpy.concatenate([numpy.zeros((0, WIDTH)), *[self.vectors[i] for i in images]])
+        vectors = numpy.concatenate([numpy.zeros((0, self.columns)), *[self.vectors[i] for i in images]])
         return self.text.logits(ids, vectors, [grid(SIZES[i]) for i in images])
 
     def given(self, images):
@@ -177,7 +178,7 @@ def check_faults(test, context, ids, vectors, grids):
     _, status = context.step([(c, [IMAGE])], [vectors], [grids.view(numpy.int8).reshape(-1)[:12]])
     context.refused(status, "INVALID", "chunk 0 has 12 bytes of grids")
     many = 1025
-    _, status = context.step([(c, [IMAGE] * many)], [numpy.zeros((many, WIDTH), numpy.float32)], [numpy.ones((many, 2), numpy.int32)])
+    _, status = context.step([(c, [IMAGE] * many)], [numpy.zeros((many, test.columns), numpy.float32)], [numpy.ones((many, 2), numpy.int32)])
     context.refused(status, "TOO_LONG", "chunk 0: its sequence would have more than 1024 images")
     assert context.available() == free
     context.free(c)
@@ -198,13 +199,24 @@ def check_states(test, context, sequence):
         context.refused(status, "BAD_FILE", message)
 
 
-def check_processor(options, source):
-    """Images in other squares than the model's."""
-    with open(os.path.join(source, "preprocessor_config.json"), "w", encoding="utf-8") as file:
-        json.dump(PROCESSOR | {"patch_size": 8}, file)
-    done = subprocess.run([options.raptc, source, "-o", source + "-other.so"], capture_output=True, text=True)
-    message = "preprocessor_config.json: squares are 2 patches of 8 pixels wide (merge_size, patch_size), but those of the model 2 of 4"
-    assert done.returncode == 1 and message in done.stderr, done
+def check_batch(test):
+    """Texts with images, in which tokens of several parts of a step stand for them, beside texts without: prefill and decoding in one step."""
+    context = Context(test.options.runtime, test.library, VOCABULARY, cache_tokens=64 * 8, max_step_tokens=64)
+    texts = [(spread([3, IMAGE, 4], [SIZES[1]]), [1]), ([5, 6, 7], []), (spread([IMAGE, IMAGE, 8], [SIZES[2], SIZES[1]]), [2, 1])]
+    given = [test.given(images) for _, images in texts]
+    sequences = [context.sequence() for _ in texts]
+    one = context.sequence()
+    context.must(context.step([(one, [9, 10])])[1])
+    found, status = context.step([*zip(sequences, (ids for ids, _ in texts)), (one, [11])], [vectors for vectors, _ in given], [grids for _, grids in given])
+    context.must(status)
+    for at, (ids, images) in enumerate(texts):
+        close(found[at], test.wanted(ids, images), f"text {at} of a batch")
+    close(found[-1], test.wanted([9, 10, 11], [])[-1:], "a text that continues beside them")
+    found, status = context.step([(sequence, [12 + at]) for at, sequence in enumerate(sequences)])  # without images
+    context.must(status)
+    for at, (ids, images) in enumerate(texts):
+        close(found[at], test.wanted([*ids, 12 + at], images)[-1:], f"the token behind text {at} of a batch")
+    context.close()
 
 
 def check_text(test):
@@ -234,25 +246,31 @@ def check_text(test):
     test.run("-p", "<image>", "--image", long, fails="long.png: an image of 201 x 1 pixels is more than 200 times as long as wide, which the model's processor refuses")
 
 
+def check(options, kind, work):
+    source = os.path.join(work, "model")
+    write_model(source, kind)
+    test = Test(options, work, random_models.program(options, source, work), kind)
+    check_entries(test)
+    if options.rapt_reference:
+        return passed.model("reference", source, options.raptc)
+    passed.model("compiled", source, options.raptc, "decode")
+    check_entry_faults(test)
+    check_sequences(test)
+    check_batch(test)
+    check_text(test)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--raptc", required=True)
+    parser.add_argument("--model", nargs="+", choices=qwen_vision.KINDS, default=["qwen3_5-deep"])
     for name in ("--rapt-run", "--rapt-reference", "--runtime"):
         parser.add_argument(name)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as work:
-        source = os.path.join(work, "model")
-        write_model(source)
-        test = Test(options, work, random_models.program(options, source, work))
-        check_entries(test)
-        if options.rapt_reference:
-            return passed.model("reference", source, options.raptc)
-        passed.model("compiled", source, options.raptc, "decode")
-        check_entry_faults(test)
-        check_sequences(test)
-        check_text(test)
-        check_processor(options, source)
-    print("images of any size in texts: ok")
+    for kind in options.model:
+        with tempfile.TemporaryDirectory() as work:
+            check(options, kind, work)
+        print(f"images of any size in texts of {kind}: ok")
 
 
 if __name__ == "__main__":

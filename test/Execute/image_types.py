@@ -3,8 +3,8 @@
 
     image_types.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--only CASE]
 
-dinov3: an encoder of images; grids: qwen3_5, whose text rotates by places of images as well; squares: gemma4. Of the last two, vectors of an image and logits
-of a text that has float64's vectors.
+dinov3: an encoder of images; grids: qwen3_vl, whose text rotates by places of images as well, and whose layers read vectors of theirs; squares: gemma4. Of the last
+two, vectors of an image and logits of a text that has float64's vectors.
 """
 
 import argparse
@@ -38,8 +38,8 @@ def dinov3(options, work, flag):
 
 def grids(options, work, flag):
     source = os.path.join(work, "model")
-    image_grids.write_model(source)
-    test = image_grids.Test(options, work, random_models.program(options, source, work, [flag]))
+    image_grids.write_model(source, "qwen3_vl")
+    test = image_grids.Test(options, work, random_models.program(options, source, work, [flag]), "qwen3_vl")
     yield "vectors", test.tensors("image_embeddings", "--entry=encode_image", pixel_values=test.values[0][None])[0], test.vectors[0]
     ids = image_grids.spread([5, image_grids.IMAGE, 7, 8], [image_grids.SIZES[0]])
     vectors, sizes = test.given([0])

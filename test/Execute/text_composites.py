@@ -4,6 +4,7 @@ test/Reference/numpy/decoders. Directories without a tower's configuration have 
 
 import os
 import sys
+import types
 
 import numpy
 
@@ -12,6 +13,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
 import decoder_random  # noqa: E402
 import gemma4_whole  # noqa: E402
+import qwen_vision  # noqa: E402
 import random_models  # noqa: E402
 import tensorfiles  # noqa: E402
 from decoder_families import FAMILIES  # noqa: E402
@@ -19,7 +21,15 @@ from decoders import common  # noqa: E402
 
 PART = "model.language_model."
 # model -> (family of its text, its class)
-CASES = {"gemma4": ("gemma4_text", "Gemma4"), "gemma4_unified": ("gemma4_text", "Gemma4Unified"), "qwen3_5": ("qwen3_5_text", "Qwen3_5"), "qwen3_5_moe": ("qwen3_5_moe_text", "Qwen3_5Moe")}
+CASES = {"gemma4": ("gemma4_text", "Gemma4"), "gemma4_unified": ("gemma4_text", "Gemma4Unified"), **{name: whole[:2] for name, whole in qwen_vision.WHOLES.items()}}
+
+
+def family_of(name):
+    """That of the text: where it is no family of its own, what qwen_vision.py has of it."""
+    if CASES[name][0] in FAMILIES:
+        return FAMILIES[CASES[name][0]]
+    _, _, model, shapes, small, around_one = qwen_vision.WHOLES[name]
+    return types.SimpleNamespace(Model=model, shapes=shapes, SMALL={**small, "max_position_embeddings": 64}, AROUND_ONE=around_one)
 
 
 def gemma(name):
@@ -30,7 +40,7 @@ def gemma(name):
 
 def qwen(name):
     """The configuration, that of the text, and the tensors."""
-    kind, family = CASES[name][0], FAMILIES[CASES[name][0]]
+    kind, family = CASES[name][0], family_of(name)
     text = {**family.SMALL, "model_type": kind, "eos_token_id": 96}
     tensors = {key.replace("model.", PART, 1): values for key, values in common.draw(family.shapes(text), 1, family.AROUND_ONE).items()}
     tensors |= {"model.visual.patch_embed.proj.weight": numpy.ones((4, 3, 2, 2), numpy.float32), "mtp.fc.weight": numpy.ones((2, 2), numpy.float32)}
@@ -40,7 +50,7 @@ def qwen(name):
 
 
 def check(name, options, directory):
-    family, source = FAMILIES[CASES[name][0]], os.path.join(directory, "model")
+    family, source = family_of(name), os.path.join(directory, "model")
     config, text, tensors = (gemma if name.startswith("gemma") else qwen)(name)
     tensorfiles.writeModel(source, config, tensors, "F32")
     reference = family.Model(text, {key.replace(PART, "model.", 1): values for key, values in tensors.items()})

@@ -78,6 +78,20 @@ def embedding():
     case("embedding panels", "embedding", "embed_panels", {"ids": ints(63, 31, 32), "table": panels(large.T)}, {"result0": wide[[63, 31, 32]]})
     x = normal(6, 5)
     case("select_rows", "embedding", "select", {"x": x, "rows": ints(5, 0, 5)}, {"result0": x[[5, 0, 5]]})
+    parts, whole = normal(2, 3, 5), x.astype(np.float64)
+    whole[[4, 1]] += parts[:, 2]
+    case("write_rows add", "embedding", "add_layer", {"x": x, "v": parts, "layer": np.array(2), "rows": ints(4, 1)}, {"result0": whole})
+    case("write_rows add without a layer", "embedding", "add", {"x": x, "v": parts[:, 2], "rows": ints(4, 1)}, {"result0": whole, "result1": x})
+    case("write_rows of no row", "embedding", "add", {"x": x, "v": parts[:0, 2], "rows": ints()}, {"result0": x, "result1": x})
+    last = x.copy()
+    last[[4, 1]] = parts[:, 2]
+    case("write_rows set", "embedding", "set", {"x": x, "v": parts[:, 2], "rows": ints(4, 1)}, {"result0": last})
+    added = lambda rows, v=parts[:, 2]: {"x": x, "v": v, "rows": ints(*rows)}
+    error("embedding", "add", added((4, 4)), "'attn.write_rows' op writes row 4 twice (element 1)")
+    error("embedding", "add", added((4, 6)), "'attn.write_rows' op writes row 6 (element 1) of 6 rows")
+    error("embedding", "add", added((4, -1)), "'attn.write_rows' op writes row -1 (element 1) of 6 rows")
+    error("embedding", "add", added((4,)), "'attn.write_rows' op has values [2, 5] for 1 rows of 5 columns")
+    error("embedding", "add_layer", {"x": x, "v": parts, "layer": np.array(3), "rows": ints(4, 1)}, "'attn.write_rows' op reads layer 3 of 3")
     case("column", "embedding", "column", {"x": x}, {"result0": x[:, 3]})
     error("embedding", "huge", {"ids": ints(0)}, "'attn.embedding' op makes a tensor of more than 4294967296 elements")
     for bad in (11, -1):

@@ -38,6 +38,27 @@ func.func @entry(%x: tensor<?x64xf32> {attn.name = "x"}, %w: tensor<64x64xf32> {
 
 // -----
 
+// Rows that are written are of the activation's type, and what they become is read as the caller gives it.
+// CHECK-LABEL: func.func private @written(%{{.*}}: tensor<?x64xbf16>, %{{.*}}: tensor<?x2x64xf32>, %{{.*}}: tensor<?xi32>) -> tensor<?x64xbf16>
+func.func private @written(%x: tensor<?x64xf32>, %v: tensor<?x2x64xf32>, %rows: tensor<?xi32>) -> tensor<?x64xf32> {
+  %c1 = arith.constant 1 : index
+  // CHECK: attn.write_rows add {{.*}} : tensor<?x64xbf16>, tensor<?x2x64xf32>, tensor<?xi32>
+  %y = attn.write_rows add %x, %v[%c1], %rows : tensor<?x64xf32>, tensor<?x2x64xf32>, tensor<?xi32>
+  return %y : tensor<?x64xf32>
+}
+func.func @images(%ids: tensor<?xi32> {attn.name = "ids"}, %table: tensor<8x64xf32> {attn.name = "table"}, %v: tensor<?x2x64xf32> {attn.name = "v"}, %rows: tensor<?xi32> {attn.name = "rows"})
+    -> (tensor<?x64xf32> {attn.name = "y"}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  // CHECK: attn.embedding {{.*}} -> tensor<?x64xbf16>
+  %x = attn.embedding %ids, %table : tensor<?xi32>, tensor<8x64xf32> -> tensor<?x64xf32>
+  // CHECK: attn.write_rows set {{.*}} : tensor<?x64xbf16>, tensor<?x2x64xf32>, tensor<?xi32>
+  %y = attn.write_rows set %x, %v[%c0], %rows : tensor<?x64xf32>, tensor<?x2x64xf32>, tensor<?xi32>
+  %z = func.call @written(%y, %v, %rows) : (tensor<?x64xf32>, tensor<?x2x64xf32>, tensor<?xi32>) -> tensor<?x64xf32>
+  return %z : tensor<?x64xf32>
+}
+
+// -----
+
 // Near misses: parameters, rotary tables, a state that is updated in place with what is selected from it, and extra operands of attention.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>

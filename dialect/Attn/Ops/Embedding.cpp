@@ -55,6 +55,17 @@ LogicalResult SelectRowsOp::verify() {
   return success();
 }
 
+LogicalResult WriteRowsOp::verify() {
+  auto values = cast<RankedTensorType>(getValues().getType());
+  RankedTensorType input = getInput().getType(), rows = getRows().getType();
+  if (values.getRank() != (getLayer() ? 3 : 2))
+    return emitOpError() << "needs values of rank " << (getLayer() ? "3 with a layer" : "2 without a layer")
+                         << ", found " << values;
+  if (values.getDimSize(0) != rows.getDimSize(0) || values.getShape().back() != input.getDimSize(1))
+    return emitOpError() << "values " << values << " do not fit input " << input << " and rows " << rows;
+  return success();
+}
+
 void ColumnOp::build(OpBuilder &builder, OperationState &state, Value input, int64_t column) {
   auto type = cast<RankedTensorType>(input.getType());
   build(builder, state, RankedTensorType::get({type.getDimSize(0)}, type.getElementType()), input, column);
@@ -83,6 +94,12 @@ void SelectRowsOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), 1, getInput(), cast<RankedTensorType>(getInput().getType()).getRank() - 1);
 }
 
+void WriteRowsOp::relateDims(DimRelations &dims) {
+  dims.equal(getResult(), getInput());
+  dims.equal(getValues(), 0, getRows(), 0);
+  dims.equal(getValues(), cast<RankedTensorType>(getValues().getType()).getRank() - 1, getInput(), 1);
+}
+
 void ColumnOp::relateDims(DimRelations &dims) { dims.equal(getResult(), 0, getInput(), 0); }
 
 /// Rows of the table are read, not all of it.
@@ -94,6 +111,15 @@ void EmbeddingOp::addCosts(CostModel &model) {
 void SelectRowsOp::addCosts(CostModel &model) {
   model.move(getInput(), model.bytes(getResult()));
   model.move(getResult());
+}
+
+/// As many values are read as rows are written, which are read where they are added to.
+void WriteRowsOp::addCosts(CostModel &model) {
+  const Polynomial elements = model.dim(getRows(), 0) * model.dim(getInput(), 1);
+  model.move(getValues(), elements * model.elementBytes(getValues()));
+  if (getKind() == RowWrite::add)
+    model.move(getInput(), elements * model.elementBytes(getInput()));
+  model.move(getResult(), elements * model.elementBytes(getResult()));
 }
 
 std::optional<unsigned> EmbeddingOp::getChannelsDim(OpOperand &operand) {
@@ -114,6 +140,11 @@ std::optional<unsigned> SelectRowsOp::getChannelsDim(OpOperand &operand) { retur
 
 RowAccess SelectRowsOp::getRowAccess() { return RowAccess::gather; }
 
+std::optional<unsigned> WriteRowsOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
+
 ElementUse EmbeddingOp::getElementUse(OpOperand &) { return ElementUse::fixed; }
+ElementUse WriteRowsOp::getElementUse(OpOperand &operand) {
+  return &operand == &getInputMutable() ? ElementUse::computed : ElementUse::fixed;
+}
 bool SelectRowsOp::movesNumbers() { return true; }
 bool ColumnOp::movesNumbers() { return true; }

@@ -3,6 +3,7 @@
 #define RAPT_ATTN_EMBEDDING_TD
 
 include "dialect/Attn/AttnAttrInterfaces.td"
+include "dialect/Attn/AttnAttrs.td"
 include "dialect/Attn/AttnDialect.td"
 include "dialect/Attn/AttnInterfaces.td"
 include "dialect/Attn/AttnTypes.td"
@@ -50,6 +51,32 @@ def Attn_SelectRowsOp : Attn_TensorOp<"select_rows", [Attn_HasElementTypes<["mov
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$rows),
                             [{ build($_builder, $_state, result, input, /*layer=*/nullptr, rows); }]>];
+}
+
+def Attn_WriteRowsOp : Attn_TensorOp<"write_rows", [Attn_HasElementTypes<["getElementUse"]>, Attn_KeepsElementType, Attn_HasChannels<>, Pure, Attn_HasCosts, AllTypesMatch<["input", "result"]>]> {
+  let summary = "sets some rows of an activation, or adds to them";
+  let description = [{
+    `set`: `result[rows[i], :] = values[i, :]`; `add`: `result[rows[i], :] = input[rows[i], :] + values[i, :]`. Other rows are as in `input`. No
+    row is named twice. With a layer, the values are [n, layers, columns], of which `values[i, layer, :]` are read. Where nothing reads
+    `input` afterwards it is updated in place, so that an op without rows costs nothing. (`attn.update_rows` writes a state.)
+
+    ```mlir
+    func.func @images(%x: tensor<?x768xf32>, %vectors: tensor<?x4x768xf32>, %layer: index, %tokens: tensor<?xi32>) -> tensor<?x768xf32> {
+      %y = attn.write_rows set %x, %vectors[%layer], %tokens : tensor<?x768xf32>, tensor<?x4x768xf32>, tensor<?xi32>
+      return %y : tensor<?x768xf32>
+    }
+    func.func @further(%x: tensor<?x768xf32>, %vectors: tensor<?x768xf32>, %tokens: tensor<?xi32>) -> tensor<?x768xf32> {
+      %y = attn.write_rows add %x, %vectors, %tokens : tensor<?x768xf32>, tensor<?x768xf32>, tensor<?xi32>
+      return %y : tensor<?x768xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Attn_RowWriteAttr:$kind, Attn_Matrix:$input, Attn_RankedTensor:$values, Optional<Index>:$layer, 1DTensorOf<[I32]>:$rows);
+  let results = (outs Attn_Matrix:$result);
+  let assemblyFormat = [{
+    $kind $input `,` $values (`[` $layer^ `]`)? `,` $rows attr-dict `:` type($input) `,` type($values) `,` type($rows)
+  }];
+  let hasVerifier = 1;
 }
 
 def Attn_ColumnOp : Attn_TensorOp<"column", [Attn_HasElementTypes<["movesNumbers"]>, Attn_KeepsElementType, Pure, Attn_MovesAll, AllElementTypesMatch<["input", "result"]>]> {

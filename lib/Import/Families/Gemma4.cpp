@@ -356,25 +356,6 @@ void readSquares(ConfigReader &config, VisionSpec &image) {
                 std::to_string(image.width));
 }
 
-/// Fails where images are cut into squares of other sides.
-Status checkProcessor(const huggingface::ModelDescription &model, const VisionSpec &image) {
-  auto file = model.files().find("preprocessor_config.json");
-  Expected<json::Value> processor = file == model.files().end() ? json::Value() : json::parse(file->second);
-  if (!processor || !processor->isObject())
-    return {}; // told where the file is used
-  auto sideOf = [&](const char *key, int64_t fallback) {
-    const json::Value *value = processor->find(key);
-    return value ? value->asInteger().value_or(fallback) : fallback;
-  };
-  const int64_t patch = sideOf("patch_size", 16), side = sideOf("pooling_kernel_size", 3);
-  if (patch > 0 && side > 0 && patch < 4096 && side < 4096 && patch * side != image.tokenSide())
-    return Error{shownPath(model.path() + "/preprocessor_config.json") + ": images become squares of " +
-                 std::to_string(patch * side) + " x " + std::to_string(patch * side) +
-                 " pixels (patch_size, pooling_kernel_size), but those of vision_config are " +
-                 std::to_string(image.tokenSide()) + " x " + std::to_string(image.tokenSide())};
-  return {};
-}
-
 void readImages(huggingface::ModelDescription &model, VisionLanguageSpec &spec) {
   ConfigReader &whole = model.config();
   std::optional<ConfigReader> config = whole.open("vision_config");
@@ -417,6 +398,9 @@ void readImages(huggingface::ModelDescription &model, VisionLanguageSpec &spec) 
   spec.beginId = id("boi_token_id", 255999);
   spec.endId = id("eoi_token_id", 258882);
   spec.skipped = 0;
+  spec.squares = {.sideKey = "pooling_kernel_size", .side = 3, .patch = 16};
+  if (spec.text.ownInputs)
+    spec.text.ownInputs->imageId = spec.imageId;
 }
 
 /// The text part of a whole without images, or with them.
@@ -449,7 +433,5 @@ ImportedModule importing::importGemma4(mlir::MLIRContext &context, huggingface::
   spec.ignoredTensors = spec.text.ignoredTensors;
   for (std::string_view pattern : {"*audio_tower.*", "*embed_audio.*", "*rotary_emb.*", "*put_min", "*put_max"})
     spec.ignoredTensors.emplace_back(pattern);
-  if (config.errors())
-    RAPT_RETURN_IF_ERROR(checkProcessor(model, spec.image));
   return importVisionLanguage(context, model, options, spec);
 }

@@ -56,11 +56,10 @@ static DecoderSpec readLayers(const DecoderSource &source, const DecoderDefaults
   d.out = "linear_attn.out_proj";
   spec.delta = d;
   setMixers(spec, Mixer::DeltaRule, readAttention(config, spec.layers));
-  readRotary(source, spec,
-             {.defaultShare = 0.25,
-              .isPartial = true,
-              .harmless = {"mrope_interleaved", "mrope_section"},
-              .sections = source.readsImages ? std::optional(std::array<int64_t, 3>{11, 11, 10}) : std::nullopt});
+  RotaryKeys rotary = imageRotary(source, {11, 11, 10});
+  rotary.defaultShare = 0.25;
+  rotary.isPartial = true;
+  readRotary(source, spec, rotary);
   spec.ignoredTensors.push_back("mtp.*"); // layers that guess further tokens
   return spec;
 }
@@ -137,28 +136,3 @@ const DecoderFamily importing::qwen35Moe = {
     .read = readQwen35Moe,
     .harmlessKeys = harmless::keys({harmless::decoder, harmless::router},
                                    {"mamba_ssm_dtype", "mtp_num_hidden_layers", "mtp_use_dedicated_embeddings"})};
-
-static const TextFamily textsOfWhole[] = {{"qwen3_5_text", qwen35}, {"qwen3_5_moe_text", qwen35Moe}};
-
-static DecoderSpec readTextAlone(const DecoderSource &source) { return readTextPart(source, textsOfWhole); }
-
-// A directory whose images were left out.
-static const DecoderFamily textAlone = {
-    .read = readTextAlone,
-    .harmlessKeys = {imageIdKeys[1], "video_token_id", "vision_config", "vision_end_token_id", "vision_start_token_id"},
-    .ignoredTensors = {"*visual.*", "*mtp.*"},
-};
-
-ImportedModule importing::importQwen35Whole(mlir::MLIRContext &context, huggingface::ModelDescription &model,
-                                            const ImportOptions &options) {
-  const json::Value *images = model.config().peek("vision_config");
-  if (!images || images->isNull())
-    return importDecoder(context, model, options, textAlone);
-  const bool hasExperts = model.modelType() == "qwen3_5_moe";
-  return importQwenVision(
-      context, model, options,
-      {.architecture = hasExperts ? "Qwen3_5MoeForConditionalGeneration" : "Qwen3_5ForConditionalGeneration",
-       .texts = textsOfWhole,
-       .imageId = 248056,
-       .width = 3584});
-}

@@ -1,20 +1,26 @@
-//===- QwenVision.cpp - The encoder of images of qwen3_vl and qwen3_5 ---------===//
+//===- QwenVision.cpp - The qwen3_vl and qwen3_5 families, whose texts may have images ---------===//
 //
 // Qwen Team 2025, "Qwen3-VL": images of any size, whose sides are whole numbers of squares of patches. Layers are those
 // of vit, rotated by row and column, behind learned positions that are resized; each square becomes one vector.
-// Rules that were read in modeling_qwen3_vl.py, modular_qwen3_5.py and vision_utils.py of transformers (2026):
+// Rules that were read in modular_qwen3_vl.py (at 0117d5f7), modular_qwen3_5.py and vision_utils.py of transformers:
 //
 // - A patch spans two frames of a video; an image is both.
 // - Learned positions are resized so that the corners coincide, bilinearly.
 // - Frequencies of rotation are those of a half of a head, in patches, of rows and then of columns.
-// - The norm ahead of the projector is of patches, before they are merged, and its epsilon is fixed.
+// - The norm ahead of the projector is of patches, before they are merged, and its epsilon is fixed. Projectors of
+//   earlier layers (DeepStack, Meng et al. 2024) have it behind the merge, of a whole square. What they give is added
+//   behind the decoder's first layers, in the order of the encoder's layers.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/QwenVision.h"
+#include "lib/Import/Families/Family.h"
 #include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Parts/PatchGrid.h"
+#include "lib/Import/Specs/TextPart.h"
+#include "lib/Import/Specs/VisionLanguage.h"
 #include "lib/Support/Json.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
 using namespace rapt;
@@ -22,6 +28,26 @@ using namespace rapt::importing;
 using huggingface::ConfigReader;
 
 namespace {
+
+const TextFamily textsOfVL[] = {{"qwen3_vl_text", qwen3VL}}, textsOfVLMoe[] = {{"qwen3_vl_moe_text", qwen3VLMoe}},
+                 textsOf35[] = {{"qwen3_5_text", qwen35}, {"qwen3_5_moe_text", qwen35Moe}};
+
+/// A model of the encoder and a decoder, and what its classes take where the file has no key.
+struct QwenWhole {
+  std::string_view modelType, architecture;
+  std::span<const TextFamily> texts;
+  int64_t imageId, vectorWidth;
+  std::vector<int64_t> deepLayers;
+};
+const QwenWhole wholes[] = {
+    {"qwen3_vl", "Qwen3VLForConditionalGeneration", textsOfVL, 151655, 3584, {8, 16, 24}},
+    {"qwen3_vl_moe", "Qwen3VLMoeForConditionalGeneration", textsOfVLMoe, 151655, 3584, {8, 16, 24}},
+    {"qwen3_5", "Qwen3_5ForConditionalGeneration", textsOf35, 248056, 3584, {}},
+    {"qwen3_5_moe", "Qwen3_5MoeForConditionalGeneration", textsOf35, 248056, 3584, {}}};
+
+const QwenWhole &wholeOf(const huggingface::ModelDescription &model) {
+  return *llvm::find_if(wholes, [&](const QwenWhole &whole) { return whole.modelType == model.modelType(); });
+}
 
 void readLayers(ConfigReader &config, VisionSpec &spec) {
   spec.width = config.getSize("hidden_size", 1, 1 << 16, 1152);
@@ -40,7 +66,14 @@ void readLayers(ConfigReader &config, VisionSpec &spec) {
     config.fail(config.nameOf("num_heads") + " " + std::to_string(attention.heads) + " gives heads of " +
                 std::to_string(attention.headDim) +
                 " channels, must be a multiple of 4: rows rotate as many pairs as columns");
-  attention.rotary.push_back(patchRotary(10000, attention.headDim / 4 * 4));
+  double theta = 10000;
+  if (std::optional<ConfigReader> rotary = config.open("rope_parameters")) {
+    rotary->getEnum("rope_type", {"default", "axial"}, "axial");
+    theta = rotary->getPositive("rope_theta", 1e12, theta);
+    config.close(std::move(*rotary));
+  }
+  attention.rotary.push_back(patchRotary(theta, attention.headDim / 4 * 4));
+  requireFinite(config, attention.rotary[0].values, config.nameOf("rope_theta"));
   spec.feedForward = {.inner = config.getSize("intermediate_size", 1, 1 << 20, 4304),
                       .activation =
                           activationNamed(config.getEnum("hidden_act", activationNames(), "gelu_pytorch_tanh")),
@@ -69,75 +102,99 @@ void readTokens(ConfigReader &config, VisionSpec &spec) {
   spec.image = {side * spec.patch, side * spec.patch};
 }
 
-void readImages(huggingface::ModelDescription &model, const QwenVisionFamily &family, VisionLanguageSpec &spec) {
+/// The layers of deepstack_visual_indexes, ascending; those of the class without the key.
+std::vector<int64_t> readDeepLayers(ConfigReader &config, int64_t layers, const std::vector<int64_t> &fallback) {
+  constexpr const char *key = "deepstack_visual_indexes";
+  const json::Value *value = config.getRaw(key);
+  if (!value)
+    return fallback;
+  std::vector<int64_t> numbers;
+  for (const json::Value &each : value->asArray() ? *value->asArray() : json::Array{json::Value()}) {
+    const int64_t number = each.asInteger().value_or(-1), least = numbers.empty() ? 0 : numbers.back() + 1;
+    if (number < least || number >= layers) {
+      config.fail(config.nameOf(key) + " is " + json::printable(json::write(*value), 60) +
+                  ", must be numbers of layers from 0 to " + std::to_string(layers - 1) + ", ascending");
+      return {};
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+/// The projectors of earlier layers, whose vectors the decoder's first layers read.
+void readDeepStack(ConfigReader &config, const QwenWhole &whole, VisionLanguageSpec &spec) {
+  spec.image.readLayers = readDeepLayers(config, spec.image.layers, whole.deepLayers);
+  spec.text.imageLayers = int64_t(spec.image.readLayers.size());
+  if (spec.text.layers && spec.text.imageLayers > spec.text.layers)
+    config.fail(config.nameOf("deepstack_visual_indexes") + " has " + std::to_string(spec.text.imageLayers) +
+                " layers, but text_config has " + std::to_string(spec.text.layers) + " to read them");
+  for (int64_t nth = 0; nth < spec.text.imageLayers; ++nth) {
+    ProjectorSpec &p = spec.deep.emplace_back(spec.projector);
+    p.prefix = spec.image.prefix + "deepstack_merger_list." + std::to_string(nth) + ".";
+    p.isNormOfSquares = true;
+  }
+}
+
+void readImages(huggingface::ModelDescription &model, const QwenWhole &whole, VisionLanguageSpec &spec) {
   std::optional<ConfigReader> config = model.config().open("vision_config");
   if (!config)
     return;
   // Of a published file, and as the classes name themselves.
   config->getEnum("model_type",
-                  {"qwen3_vl", "qwen3_vl_vision", "qwen3_5", "qwen3_5_vision", "qwen3_5_moe", "qwen3_5_moe_vision"},
+                  {"qwen3_vl", "qwen3_vl_vision", "qwen3_vl_moe", "qwen3_vl_moe_vision", "qwen3_5", "qwen3_5_vision",
+                   "qwen3_5_moe", "qwen3_5_moe_vision"},
                   "qwen3_vl");
   VisionSpec &image = spec.image;
   readLayers(*config, image);
   readTokens(*config, image);
+  image.prefix = model.choosePrefix({"model.visual.", "visual."}, image.kernel + ".weight");
   ProjectorSpec &p = spec.projector;
-  p = {.first = "linear_fc1", .second = "linear_fc2", .before = "norm", .norm = image.norm};
+  p = {.prefix = image.prefix + "merger.",
+       .first = "linear_fc1",
+       .second = "linear_fc2",
+       .before = "norm",
+       .norm = image.norm};
   p.side = config->getSize("spatial_merge_size", 1, 16, 2);
   p.inner = p.side * p.side * image.width;
-  const int64_t width = config->getSize("out_hidden_size", 1, 1 << 16, family.width);
+  const int64_t width = config->getSize("out_hidden_size", 1, 1 << 16, whole.vectorWidth);
   if (model.config().errors() && width != spec.text.width)
     config->fail(config->nameOf("out_hidden_size") + " " + std::to_string(width) + " differs from hidden_size " +
                  std::to_string(spec.text.width) + " of text_config");
-  if (const json::Value *deep = config->getRaw("deepstack_visual_indexes");
-      deep && !(deep->asArray() && deep->asArray()->empty()))
-    config->fail(config->nameOf("deepstack_visual_indexes") + " is " + json::printable(json::write(*deep), 60) +
-                 ": vectors for several layers of the decoder are not supported");
+  readDeepStack(*config, whole, spec);
+  spec.squares = {.sideKey = "merge_size", .side = 2, .patch = 14, .frames = 2};
   model.config().close(std::move(*config), {"architectures", "dtype", "initializer_range", "torch_dtype"});
-  image.prefix = model.choosePrefix({"model.visual.", "visual."}, image.kernel + ".weight");
-  p.prefix = image.prefix + "merger.";
 }
 
-/// Fails where the checkpoint's processor cuts images into other squares. Faults of the file are reported where it is
-/// used.
-Status checkProcessor(const huggingface::ModelDescription &model, const VisionLanguageSpec &spec) {
-  const auto file = model.files().find("preprocessor_config.json");
-  if (file == model.files().end())
-    return {};
-  Expected<json::Value> processor = json::parse(file->second);
-  if (!processor || !processor->isObject())
-    return {};
-  auto number = [&](const char *key, int64_t own) {
-    const json::Value *value = processor->find(key);
-    return value ? value->asInteger().value_or(own) : own;
-  };
-  const int64_t patch = number("patch_size", 14), side = number("merge_size", 2);
-  if (patch == spec.image.patch && side == spec.projector.side)
-    return {};
-  return Error{shownPath(model.path() + "/preprocessor_config.json") + ": squares are " + std::to_string(side) +
-               " patches of " + std::to_string(patch) +
-               " pixels wide (merge_size, patch_size), but those of the model " + std::to_string(spec.projector.side) +
-               " of " + std::to_string(spec.image.patch)};
+/// The text part of a directory whose images were left out.
+DecoderSpec readTextAlone(const DecoderSource &source) {
+  return readTextPart(source, wholeOf(source.model).texts, /*isAlone=*/true);
 }
 
 } // namespace
 
-ImportedModule importing::importQwenVision(mlir::MLIRContext &context, huggingface::ModelDescription &model,
-                                           const ImportOptions &options, const QwenVisionFamily &family) {
-  const HeadName<bool> heads[] = {{family.architecture, true}};
-  readHead<bool>(model, heads, true);
+ImportedModule importing::importQwenWhole(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                          const ImportOptions &options) {
   ConfigReader &config = model.config();
+  // Marks around images, which a prompt has, and those of videos, which the model reads and this program does not.
+  const std::vector<std::string_view> marks = {"video_token_id", "vision_end_token_id", "vision_start_token_id"};
+  const json::Value *images = config.peek("vision_config");
+  if (!images || images->isNull()) {
+    DecoderFamily alone{.read = readTextAlone, .harmlessKeys = marks, .ignoredTensors = {"*visual.*", "*mtp.*"}};
+    alone.harmlessKeys.insert(alone.harmlessKeys.end(), {imageIdKeys[1], "vision_config"});
+    return importDecoder(context, model, options, alone);
+  }
+  const QwenWhole &whole = wholeOf(model);
+  const HeadName<bool> heads[] = {{whole.architecture, true}};
+  readHead<bool>(model, heads, true);
   VisionLanguageSpec spec;
-  spec.text = readTextPart({model, config, options}, family.texts, /*isAlone=*/false);
-  readImages(model, family, spec);
-  spec.imageId = config.getInt(imageIdKeys[1], 0, INT32_MAX, family.imageId);
+  spec.text = readTextPart({model, config, options}, whole.texts, /*isAlone=*/false);
+  readImages(model, whole, spec);
+  spec.imageId = config.getInt(imageIdKeys[1], 0, INT32_MAX, whole.imageId);
   if (config.errors() && spec.imageId >= spec.text.vocabulary)
     config.fail(std::string(imageIdKeys[1]) + " " + std::to_string(spec.imageId) + " is not below vocab_size " +
                 std::to_string(spec.text.vocabulary));
-  if (config.errors())
-    RAPT_RETURN_IF_ERROR(checkProcessor(model, spec));
   spec.skipped = 0;
-  // Marks around images, which a prompt has, and those of videos, which the model reads and this program does not.
-  spec.harmlessKeys = {"video_token_id", "vision_end_token_id", "vision_start_token_id"};
+  spec.harmlessKeys = marks;
   spec.ignoredTensors = {"*mtp.*"};
   return importVisionLanguage(context, model, options, spec);
 }

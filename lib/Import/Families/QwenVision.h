@@ -1,20 +1,14 @@
-//===- QwenVision.h - The encoder of images of qwen3_vl and qwen3_5 -------------*- C++ -*-===//
+//===- QwenVision.h - Text parts of qwen3_vl and what they share with qwen3_5 ---*- C++ -*-===//
 #pragma once
-#include "lib/Import/Specs/TextPart.h"
-#include "lib/Import/Specs/VisionLanguage.h"
+#include "lib/Import/Parts/RotaryFrequencies.h"
+#include "lib/Import/Specs/DecoderBuilder.h"
 
 namespace rapt::importing {
 
-/// A model of the encoder and a decoder.
-struct QwenVisionFamily {
-  std::string_view architecture; ///< of a whole model
-  std::span<const TextFamily> texts;
-  int64_t imageId; ///< without the key
-  int64_t width;   ///< of vectors, without the key
-};
+extern const DecoderFamily qwen3VL, qwen3VLMoe;
 
-/// The module of a decoder that reads images.
-ImportedModule importQwenVision(mlir::MLIRContext &context, huggingface::ModelDescription &model,
-                                const ImportOptions &options, const QwenVisionFamily &family);
+/// Keys of a rotation whose frequencies are of time, row and column where texts have images; `sections` are how many
+/// each axis has without the key.
+RotaryKeys imageRotary(const DecoderSource &source, const std::array<int64_t, 3> &sections);
 
 } // namespace rapt::importing

@@ -139,7 +139,7 @@ SmallVector<Value> buildLoop(OpBuilder &builder, Location loc, const Segment &se
 
 Expected<SmallVector<Value>> importing::buildLayerStack(OpBuilder &builder, const ParameterSet &parameters,
                                                         const LayerStack &stack, ArrayRef<Value> first,
-                                                        ArrayRef<Value> shared, BlockBody body) {
+                                                        ArrayRef<Value> shared, BlockBody body, AtStop atStop) {
   size_t functions = 0;
   std::vector<unsigned> kinds = distinguish(parameters, stack, functions);
   if (functions > mostFunctions)
@@ -162,12 +162,21 @@ Expected<SmallVector<Value>> importing::buildLayerStack(OpBuilder &builder, cons
     blocks[kind] = buildBlock(outer, name, lists, stack.stack.first + int64_t(layer), first, shared, body);
   }
   SmallVector<Value> state(first);
-  for (const Segment &segment : findSegments(kinds)) {
-    SmallVector<KindOfLayer> period;
-    for (int64_t layer = segment.first; layer < segment.first + segment.period; ++layer)
-      period.push_back(blocks[kinds[layer]]);
-    const Segment numbered{stack.stack.first + segment.first, segment.period, segment.count};
-    state = buildLoop(builder, loc, numbered, period, lists, state, shared);
+  int64_t begin = 0; // of the layers up to the next stop
+  auto buildLoops = [&](int64_t end) {
+    for (const Segment &segment : findSegments(ArrayRef(kinds).slice(size_t(begin), size_t(end - begin)))) {
+      SmallVector<KindOfLayer> period;
+      for (int64_t nth = 0; nth < segment.period; ++nth)
+        period.push_back(blocks[kinds[begin + segment.first + nth]]);
+      const Segment numbered{stack.stack.first + begin + segment.first, segment.period, segment.count};
+      state = buildLoop(builder, loc, numbered, period, lists, state, shared);
+    }
+    begin = end;
+  };
+  for (auto [nth, layer] : llvm::enumerate(stack.stops)) {
+    buildLoops(layer - stack.stack.first + 1);
+    atStop(nth, state);
   }
+  buildLoops(int64_t(kinds.size()));
   return state;
 }

@@ -29,18 +29,25 @@ struct LayerStack {
   /// Lists of layers among which the body asks for a layer's place, such as those of one cache. All layers of a kind
   /// are in a list, or none.
   std::vector<LayerNumbers> among = {};
+  /// Numbers of layers behind which the state is looked at, ascending.
+  std::vector<int64_t> stops = {};
 };
 
 /// Computes one layer: gives the new state. `layer.number` is the absolute number of the layer.
 using BlockBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &builder, const LayerRef &layer,
                                                                     mlir::ValueRange state, mlir::ValueRange shared)>;
 
+/// Emits what reads the state behind the layer `stops[nth]`.
+using AtStop = llvm::function_ref<void(size_t nth, mlir::ValueRange state)>;
+
 /// Emits a loop for each segment of the stack at the builder's place, and before the function around it one private
 /// function `block(state..., layer, shared...)` for each kind of layer (see LayerStack::function). `first` is the
 /// state before the first layer, `shared` are further arguments of every layer. Gives the state after the last layer.
+/// Loops end behind each of the stack's stops.
 /// An error when the layers' storage types alternate so much that there were more than 256 functions.
 Expected<llvm::SmallVector<mlir::Value>> buildLayerStack(mlir::OpBuilder &builder, const ParameterSet &parameters,
                                                          const LayerStack &stack, llvm::ArrayRef<mlir::Value> first,
-                                                         llvm::ArrayRef<mlir::Value> shared, BlockBody body);
+                                                         llvm::ArrayRef<mlir::Value> shared, BlockBody body,
+                                                         AtStop atStop = {});
 
 } // namespace rapt::importing

@@ -21,6 +21,7 @@ void SequenceEntries::declareDims(const ImportOptions &options) {
     case EntryDim::Tokens:
     case EntryDim::Wanted:
     case EntryDim::Adapted:
+    case EntryDim::Embeddings:
       return {0, options.maxTokens};
     case EntryDim::Rows:
       return {1, options.maxBatch};
@@ -33,8 +34,6 @@ void SequenceEntries::declareDims(const ImportOptions &options) {
       return {1, pool};
     case EntryDim::SourceBlocks:
       return {1, source};
-    case EntryDim::Embeddings:
-      return {1, options.maxTokens};
     }
     llvm_unreachable("every dim is handled");
   };

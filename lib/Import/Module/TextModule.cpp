@@ -116,7 +116,10 @@ static SequenceFacts sequenceFactsOf(MLIRContext &context, const ModelFacts &fac
   }
   if (extra.readsImages) {
     all.parts |= part::Images;
-    all.buffers[EntryRole::Embeddings].numbers = {facts.hidden};
+    SmallVector<int64_t> &numbers = all.buffers[EntryRole::Embeddings].numbers;
+    numbers = {facts.hidden};
+    if (extra.imageLayers)
+      numbers.insert(numbers.begin(), 1 + extra.imageLayers);
     all.parts |= extra.seesWholeImages ? part::WholeImages : 0;
   }
   if (extra.rotaryAxes) {

@@ -72,6 +72,7 @@ struct DecoderExtras {
   int64_t longestShortText = 0;
   bool readsImages = false;     ///< tokens may stand for vectors of images
   bool seesWholeImages = false; ///< which see one another in layers with a window
+  int64_t imageLayers = 0;      ///< first layers, for each of which a vector of an image has a part of its own
   int64_t rotaryAxes = 0;       ///< axes of the positions of rotary embedding that the runtime gives; 0: it gives none
   std::vector<DimBounds> dims;  ///< of further entries
   StateLayers states = {};

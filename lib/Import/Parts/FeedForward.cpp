@@ -94,11 +94,12 @@ void addRowsOfExperts(const ParameterScope &weights, const ExpertsSpec &e, int64
     add(".bias", {out}, Init::bias());
 }
 
-/// Matrices and biases from tensors that have all experts, each of which is [in, out] where they are interleaved.
+/// Matrices and biases from tensors that have all experts.
 void addStackedExperts(const ParameterScope &weights, const ExpertsSpec &e, int64_t width, int64_t which) {
   const std::string &part = partOf(e, which);
-  const bool isDown = which == 2, isTransposed = e.stacking == Stacking::Interleaved,
-             areInTurn = e.stacking != Stacking::Rows;
+  const bool isDown = which == 2,
+             areInTurn = e.stacking == Stacking::InterleavedRows || e.stacking == Stacking::Interleaved,
+             isTransposed = e.stacking == Stacking::Columns || e.stacking == Stacking::Interleaved;
   const int64_t out = isDown ? width : e.each.inner, in = isDown ? e.each.inner : width, all = e.number;
   const std::string tensor = weights.tensors + (isDown ? e.each.down : e.each.packed);
   const std::string symbol = weights.symbols + partOfExperts(part);

@@ -578,7 +578,7 @@ SmallVector<Value> importing::buildRotation(const Scope &top, const AttentionSpe
 
 std::vector<unsigned> importing::numberKinds(const StackSpec &spec) {
   std::map<std::tuple<std::optional<int64_t>, std::optional<unsigned>, bool, bool, bool, Mixer, std::optional<int64_t>,
-                      int64_t>,
+                      int64_t, bool>,
            unsigned>
       numbers;
   std::vector<unsigned> kinds;
@@ -593,7 +593,8 @@ std::vector<unsigned> importing::numberKinds(const StackSpec &spec) {
                     hasFeedForward && spec.hasExperts(layer),
                     mixer,
                     spec.hasOwnKeys(layer) ? std::nullopt : std::optional(spec.keysOfLayer(layer)),
-                    spec.innerOf(layer)};
+                    spec.innerOf(layer),
+                    layer < spec.imageLayers};
     kinds.push_back(numbers.try_emplace(kind, numbers.size()).first->second);
   }
   return kinds;

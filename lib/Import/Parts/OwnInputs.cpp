@@ -23,20 +23,18 @@ static Value asInteger(OpBuilder &builder, Location loc, Value index) {
 }
 
 /// The rows of the table that the tokens have, as if all layers had one row.
-static Value rowsOf(const Scope &scope, Location loc, const OwnInputsSpec &o, const OwnInputsTokens &tokens) {
-  if (!tokens.vectors)
-    return tokens.ids;
-  return mapElements(scope, loc, {{tokens.ids, {0}}, {tokens.vectors, {0}}},
-                     [&](const Scope &inner, ValueRange elements) -> Value {
-                       OpBuilder &b = inner.builder;
-                       Value zero = arith::ConstantIntOp::create(b, loc, 0, 32);
-                       Value isImage = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, elements[1], zero);
-                       Value row = arith::ConstantIntOp::create(b, loc, o.imageRow, 32);
-                       return arith::SelectOp::create(b, loc, isImage, row, elements[0]);
-                     });
+static Value rowsOf(const Scope &scope, Location loc, const OwnInputsSpec &o, Value ids) {
+  if (!o.imageId)
+    return ids;
+  return mapElements(scope, loc, {{ids, {0}}}, [&](const Scope &inner, ValueRange elements) -> Value {
+    OpBuilder &b = inner.builder;
+    auto number = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, loc, value, 32); };
+    Value isImage = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, elements[0], number(*o.imageId));
+    return arith::SelectOp::create(b, loc, isImage, number(o.imageRow), elements[0]);
+  });
 }
 
-OwnInputs importing::walkOwnInputs(const Walk &walk, const StackSpec &stack, const OwnInputsTokens &tokens, Value x) {
+OwnInputs importing::walkOwnInputs(const Walk &walk, const StackSpec &stack, Value ids, Value x) {
   const OwnInputsSpec &o = *stack.ownInputs;
   const int64_t all = stack.layers * o.columns;
   walk.declare([&](const ParameterScope &weights) {
@@ -52,7 +50,7 @@ OwnInputs importing::walkOwnInputs(const Walk &walk, const StackSpec &stack, con
   said = walk.norm(said, o.projectionNorm, stack.norm, o.columns);
   return {said, walk.emit([&](const Scope &scope) {
             Location loc = scope.at(o.table);
-            return mapList(scope, loc, rowsOf(scope, loc, o, tokens), [&](OpBuilder &b, Value id) -> Value {
+            return mapList(scope, loc, rowsOf(scope, loc, o, ids), [&](OpBuilder &b, Value id) -> Value {
               Value layers = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(int32_t(stack.layers)));
               return arith::MulIOp::create(b, loc, id, layers);
             });

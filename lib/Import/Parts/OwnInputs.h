@@ -5,17 +5,12 @@
 
 namespace rapt::importing {
 
-/// Tokens; `vectors` says of each which vector of an image it stands for, where some may, and -1 of the others.
-struct OwnInputsTokens {
-  mlir::Value ids, vectors;
-};
-
-/// What layers read of the tokens and of the first layer's input, x [tokens, width].
+/// What layers read of the tokens, `ids`, and of the first layer's input, x [tokens, width].
 struct OwnInputs {
   mlir::Value columns; ///< what a projection makes of x, [tokens, layers, columns]
   mlir::Value rows;    ///< each token's first row of a table that has those of all layers, one behind another
 };
-OwnInputs walkOwnInputs(const Walk &walk, const StackSpec &stack, const OwnInputsTokens &tokens, mlir::Value x);
+OwnInputs walkOwnInputs(const Walk &walk, const StackSpec &stack, mlir::Value ids, mlir::Value x);
 
 /// x plus what the layer makes of its input.
 mlir::Value addOwnInput(const Walk &walk, const StackSpec &stack, mlir::Value x, const OwnInputs &inputs);

@@ -143,6 +143,7 @@ struct FeedForwardSpec {
 enum class Stacking : uint8_t {
   None,            ///< each expert has its own, whose names hold "{expert}"
   Rows,            ///< [experts, 2 * inner, width], all rows of a gate, then those of up; [experts, width, inner]
+  Columns,         ///< [experts, width, 2 * inner], all columns of a gate, then those of up; [experts, inner, width]
   InterleavedRows, ///< the same with rows of gate and up in turn
   Interleaved      ///< [experts, width, 2 * inner], columns of gate and up in turn; [experts, inner, width]
 };
@@ -189,7 +190,8 @@ struct ExpertsSpec {
 struct OwnInputsSpec {
   int64_t columns = 0, words = 0; ///< of a layer's input; rows of the table, which has the columns of all layers
   double tableScale = 1;
-  int64_t imageRow = 0; ///< of a token that stands for a vector of an image
+  std::optional<int64_t> imageId; ///< of a token that stands for a vector of an image; empty: none
+  int64_t imageRow = 0;           ///< of that token
   std::string table = "embed_tokens_per_layer", projection = "per_layer_model_projection",
               projectionNorm = "per_layer_projection_norm";
   /// Parts of a layer.
@@ -265,6 +267,7 @@ struct StackSpec {
   std::vector<int64_t> innerOfLayer;  ///< in place of the feed-forward's; empty: all have the same
   std::optional<ExpertsSpec> experts;
   std::optional<OwnInputsSpec> ownInputs;
+  int64_t imageLayers = 0; ///< the first layers, behind each of which further vectors of images are added (DeepStack)
   ResidualSpec residual;
   std::optional<ResidualSpec> otherResidual; ///< of layers without attention; empty: that of all
   bool isConv1D = false;                     ///< weights of layers are [in, out]

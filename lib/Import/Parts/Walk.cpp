@@ -196,7 +196,8 @@ Value Walk::splitHeads(Value x, StringRef part, int64_t heads) const {
   return emit([&](const Scope &scope) { return importing::splitHeads(scope, scope.at(part), x, heads); });
 }
 
-Expected<SmallVector<Value>> importing::walkLayers(const Walk &walk, const WalkedLayers &layers, WalkLayer body) {
+Expected<SmallVector<Value>> importing::walkLayers(const Walk &walk, const WalkedLayers &layers, WalkLayer body,
+                                                   AtStop atStop) {
   SmallVector<Value> shared = layers.shared;
   Expected<SmallVector<Value>> last = SmallVector<Value>();
   walk.declare([&](const ParameterScope &weights) {
@@ -206,6 +207,8 @@ Expected<SmallVector<Value>> importing::walkLayers(const Walk &walk, const Walke
       own.stack = layers.loop.stack;
     llvm::append_range(shared, layers.further);
     last = body(Walk(own), layers.state, shared);
+    for (size_t nth = 0; nth < layers.loop.stops.size(); ++nth)
+      atStop(nth, *last);
   });
   walk.emit([&](const Scope &top) {
     if (const std::optional<AdapterRows> &adapters = layers.adapters)
@@ -221,7 +224,7 @@ Expected<SmallVector<Value>> importing::walkLayers(const Walk &walk, const Walke
                         &layer,  top.symbols,    adapters ? &*adapters : nullptr};
       return body(Walk(scope), state, own);
     };
-    last = buildLayerStack(top.builder, top.parameters, layers.loop, layers.state, shared, block);
+    last = buildLayerStack(top.builder, top.parameters, layers.loop, layers.state, shared, block, atStop);
   });
   return last;
 }

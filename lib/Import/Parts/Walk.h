@@ -123,8 +123,10 @@ struct WalkedLayers {
 using WalkLayer = llvm::function_ref<llvm::SmallVector<mlir::Value>(const Walk &layer, mlir::ValueRange state,
                                                                     mlir::ValueRange shared)>;
 
-/// The state after the last layer (buildLayerStack). Where weights are declared, `body` is called once.
-Expected<llvm::SmallVector<mlir::Value>> walkLayers(const Walk &walk, const WalkedLayers &layers, WalkLayer body);
+/// The state after the last layer (buildLayerStack). Where weights are declared, `body` is called once, and then
+/// `atStop` for each of the stack's stops.
+Expected<llvm::SmallVector<mlir::Value>> walkLayers(const Walk &walk, const WalkedLayers &layers, WalkLayer body,
+                                                    AtStop atStop = {});
 
 /// The weights that `walk` declares, found in the checkpoint, with those of its adapters unless the model has none
 /// (`isFixed`). The names of tensors begin with `prefix`; those that match `ignored` are read by nothing.

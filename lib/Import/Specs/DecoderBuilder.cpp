@@ -50,6 +50,14 @@ StatefulLayers statefulLayersOf(const DecoderSpec &spec, bool hasTwoCaches) {
   return lists;
 }
 
+/// x [tokens, width] plus the part of the images' vectors that is for the layer, behind their embeddings.
+Value addImages(const Scope &scope, Value x, const ImageVectors &images) {
+  Location loc = scope.at("image_embeddings");
+  Value part = arith::AddIOp::create(scope.builder, loc, scope.layer->number,
+                                     arith::ConstantIndexOp::create(scope.builder, loc, 1));
+  return attn::WriteRowsOp::create(scope.builder, loc, attn::RowWrite::add, x, images.vectors, part, images.tokens);
+}
+
 /// One layer: x [tokens, width], the caches and the states of sequences to those after it. `shared` are the rows, the
 /// block table of each cache, slots of states and tables of rotation.
 class BlockWalk {
@@ -123,9 +131,15 @@ public:
                        .inputs = hasInputs ? next.back() : Value(),
                        .matrixLayers = lists.matrices,
                        .inputLayers = lists.inputs};
+    const bool hasImages = spec.imageLayers > 0;
+    const ImageVectors images{.vectors = take(hasImages), .tokens = take(hasImages)};
     next[0] = walkLayer(
         layer, spec, state[0],
         {.rotation = shared, .attend = attend, .attendLatents = attendLatents, .states = &states, .own = own});
+    layer.emit([&](const Scope &scope) {
+      if (scope.layer->example < spec.imageLayers)
+        next[0] = addImages(scope, next[0], images);
+    });
     if (hasMatrices)
       next[1 + caches] = states.matrices;
     if (hasInputs)
@@ -157,7 +171,7 @@ Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const Deco
   Value positions = walkPositions(walk, spec, tokens), x = walkWords(walk, spec, inputs.tokens);
   walk.emit([&](const Scope &top) { x = map ? map(top, x) : x; });
   x = walkEmbedding(walk, spec, x, positions, tokens);
-  OwnInputs own = spec.ownInputs ? walkOwnInputs(walk, spec, {inputs.tokens, inputs.embeddingOf}, x) : OwnInputs();
+  OwnInputs own = spec.ownInputs ? walkOwnInputs(walk, spec, inputs.tokens, x) : OwnInputs();
   const BlockWalk block(spec, inputs);
   WalkedLayers layers{.loop = {.stack = {.layers = spec.layers, .first = spec.firstLayer},
                                .kinds = numberKinds(spec),
@@ -170,8 +184,9 @@ Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const Deco
   for (Value states : {inputs.matrices, inputs.lastInputs})
     if (states)
       layers.state.push_back(states);
+  const ImageVectors images = spec.imageLayers ? inputs.images : ImageVectors();
   for (Value shared : {rows.past, rows.table, inputs.windowTable, inputs.seenEnd, own.columns, own.rows,
-                       inputs.stateSlot, inputs.stateTarget})
+                       inputs.stateSlot, inputs.stateTarget, images.vectors, images.tokens})
     if (shared)
       layers.shared.push_back(shared);
   layers.further = walk.emit([&](const Scope &top) {
@@ -187,20 +202,21 @@ Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const Deco
 }
 
 Status importing::buildDecoderStep(DecoderModule &decoder, const DecoderSpec &spec, MapEmbeddings map) {
-  const DecoderInputs inputs{.tokens = decoder.argument(EntryRole::Tokens),
-                             .want = decoder.argument(EntryRole::Want),
-                             .rows = decoder.rows(),
-                             .caches = decoder.caches(),
-                             .windowTable = decoder.argument(EntryRole::WindowTable),
-                             .matrices = decoder.argument(EntryRole::State),
-                             .lastInputs = decoder.argument(EntryRole::ConvState),
-                             .stateSlot = decoder.argument(EntryRole::StateSlot),
-                             .stateTarget = decoder.argument(EntryRole::StateTarget),
-                             .adapters = decoder.adapters(),
-                             .textLength = decoder.argument(EntryRole::TextLength),
-                             .rotaryPositions = decoder.argument(EntryRole::RotaryPositions),
-                             .embeddingOf = decoder.argument(EntryRole::EmbeddingOf),
-                             .seenEnd = decoder.argument(EntryRole::SeenEnd)};
+  const DecoderInputs inputs{
+      .tokens = decoder.argument(EntryRole::Tokens),
+      .want = decoder.argument(EntryRole::Want),
+      .rows = decoder.rows(),
+      .caches = decoder.caches(),
+      .windowTable = decoder.argument(EntryRole::WindowTable),
+      .matrices = decoder.argument(EntryRole::State),
+      .lastInputs = decoder.argument(EntryRole::ConvState),
+      .stateSlot = decoder.argument(EntryRole::StateSlot),
+      .stateTarget = decoder.argument(EntryRole::StateTarget),
+      .adapters = decoder.adapters(),
+      .textLength = decoder.argument(EntryRole::TextLength),
+      .rotaryPositions = decoder.argument(EntryRole::RotaryPositions),
+      .images = {decoder.argument(EntryRole::Embeddings), decoder.argument(EntryRole::EmbeddingTokens)},
+      .seenEnd = decoder.argument(EntryRole::SeenEnd)};
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkDecoder(Walk(decoder.scope()), spec, inputs, map));
   ValueRange kept = ValueRange(last).drop_front();
   decoder.endStep(kept.take_front(inputs.caches.size()), last[0], kept.drop_front(inputs.caches.size()));

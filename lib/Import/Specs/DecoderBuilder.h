@@ -46,6 +46,12 @@ using MapEmbeddings = llvm::function_ref<mlir::Value(const Scope &top, mlir::Val
 /// Tokens of the longest text that has the rotary embedding of short ones; 0 where all texts have the same.
 int64_t longestShortText(const DecoderSpec &spec);
 
+/// Vectors of images, and the tokens that stand for them.
+struct ImageVectors {
+  mlir::Value vectors = {}; ///< [vectors, 1 + imageLayers, width]; without such layers [vectors, width]
+  mlir::Value tokens = {};  ///< tensor<?xi32>, the token of each vector
+};
+
 /// Arguments of the entry `step`; null where weights are declared.
 struct DecoderInputs {
   mlir::Value tokens = {}, want = {};
@@ -55,7 +61,7 @@ struct DecoderInputs {
   std::optional<AdapterRows> adapters = {};
   mlir::Value textLength = {};                ///< where rotary embedding depends on it
   mlir::Value rotaryPositions = {};           ///< where it has several axes
-  mlir::Value embeddingOf = {};               ///< where tokens may stand for vectors of images
+  ImageVectors images = {};                   ///< where tokens may stand for them
   mlir::Value seenEnd = {};                   ///< where tokens of an image see one another
   mlir::Value matrices = {}, lastInputs = {}; ///< `state` and `conv_state`, of layers that have them
   mlir::Value stateSlot = {}, stateTarget = {};

@@ -193,16 +193,13 @@ Value importing::walkSquareMeans(const Walk &walk, const VisionSpec &spec, Value
   });
 }
 
-Expected<int64_t> importing::mostSquarePixels(const huggingface::ModelDescription &model, const VisionSpec &spec,
-                                              const ImportOptions &options) {
-  // The largest budget of vectors may lie side by side.
+int64_t importing::mostSquarePixels(const VisionSpec &spec, const ImportOptions &options) {
+  // The largest budget of vectors may lie side by side. A square has at most 256 patches and a batch 65,536 images, so
+  // that one square of each can be counted.
   constexpr int64_t mostSquares = 1120;
   const int64_t patches = spec.pooled->side * spec.pooled->side;
   int64_t side = std::min(mostSquares, spec.pooled->positions / spec.pooled->side);
   while (side > 1 && side * side * patches > INT32_MAX / options.maxBatch)
     --side;
-  if (side * side * patches > INT32_MAX / options.maxBatch)
-    return Error{model.path() + ": a batch of " + std::to_string(options.maxBatch) +
-                 " images of one vector each has more patches than 32 bits can count"};
   return side * spec.tokenSide();
 }

@@ -28,7 +28,6 @@ std::array<mlir::Value, 2> buildSquareRotation(const Scope &top, const VisionSpe
 mlir::Value walkSquareMeans(const Walk &walk, const VisionSpec &spec, mlir::Value x, Images &images);
 
 /// The longest side of an image in pixels, for which the tokens of a batch can be counted.
-Expected<int64_t> mostSquarePixels(const huggingface::ModelDescription &model, const VisionSpec &spec,
-                                   const ImportOptions &options);
+int64_t mostSquarePixels(const VisionSpec &spec, const ImportOptions &options);
 
 } // namespace rapt::importing

@@ -6,8 +6,9 @@
 #include "lib/Import/Specs/DecoderBuilder.h"
 #include "lib/Import/Specs/PooledGrid.h"
 #include "lib/Import/Specs/VisionTokens.h"
+#include "lib/Support/File.h"
+#include "lib/Support/Json.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -16,16 +17,14 @@ using namespace rapt::importing;
 
 namespace {
 
-constexpr llvm::StringLiteral projectorSymbols = "projector.";
-
 /// Squares of patches as one vector each, which `images` has instead of them then.
-Value mergePatches(const Walk &walk, const VisionLanguageSpec &spec, Value x, Images &images) {
-  const int64_t side = spec.projector.side;
+Value mergePatches(const Walk &walk, const VisionLanguageSpec &spec, const ProjectorSpec &p, Value x, Images &images) {
+  const int64_t side = p.side;
   if (side == 1)
     return x;
   return walk.emit([&](const Scope &scope) {
     OpBuilder &builder = scope.builder;
-    Location loc = scope.at(spec.projector.first);
+    Location loc = scope.at(p.first);
     auto extent = [&](int64_t dim) -> Value { return tensor::DimOp::create(builder, loc, images.pixels, dim); };
     Value count = extent(0), cell = arith::ConstantIndexOp::create(builder, loc, spec.cell());
     const ImageSides patches{count, images.rows, images.columns};
@@ -36,57 +35,78 @@ Value mergePatches(const Walk &walk, const VisionLanguageSpec &spec, Value x, Im
   });
 }
 
-/// Vectors of the tokens of all images, as wide as those of the decoder's tokens.
-Expected<Value> walkVectors(const Walk &walk, const VisionLanguageSpec &spec, Images &images) {
-  const VisionSpec &image = spec.image;
-  RAPT_ASSIGN_OR_RETURN(Value x, walkVisionTokens(walk.inside(image.prefix, image.stack + "."), image, images));
-  if (image.pooled)
-    x = walkSquareMeans(walk.inside(image.prefix, image.stack + "."), image, x, images);
-  const ProjectorSpec &p = spec.projector;
-  const Walk projector = walk.inside(p.prefix, projectorSymbols.str());
-  x = mergePatches(projector, spec, projector.norm(x, p.before, p.norm, image.width), images);
+/// What a projector makes of the encoder's tokens x: vectors as wide as those of the decoder's tokens, whose grid
+/// `images` has then.
+Value project(const Walk &walk, const VisionLanguageSpec &spec, const ProjectorSpec &p, Value x, Images &images) {
+  const int64_t width = spec.image.width, merged = p.side * p.side * width;
+  if (!p.isNormOfSquares)
+    x = walk.norm(x, p.before, p.norm, width);
+  x = mergePatches(walk, spec, p, x, images);
+  if (p.isNormOfSquares)
+    x = walk.norm(x, p.before, p.norm, merged);
   const int64_t inner = p.inner ? p.inner : spec.text.width;
-  x = projector.matmul(x, {.part = p.first, .out = inner, .in = p.side * p.side * image.width, .hasBias = p.hasBias});
+  x = walk.matmul(x, {.part = p.first, .out = inner, .in = merged, .hasBias = p.hasBias});
   if (p.second.empty())
     return x;
-  x = projector.activate(x, p.first, p.activation);
-  return projector.matmul(x, {.part = p.second, .out = spec.text.width, .in = inner, .hasBias = p.hasBias});
+  x = walk.activate(x, p.first, p.activation);
+  return walk.matmul(x, {.part = p.second, .out = spec.text.width, .in = inner, .hasBias = p.hasBias});
 }
 
-/// x [tokens, width] with row `indices[t]` of `vectors` in place of row t where `indices[t]` is not negative.
-Value replaceRows(const Scope &scope, Value x, Value vectors, Value indices) {
-  OpBuilder &builder = scope.builder;
-  Location loc = scope.at("image_embeddings");
-  auto type = cast<RankedTensorType>(x.getType());
-  Value rows = tensor::DimOp::create(builder, loc, x, 0);
-  Value empty = tensor::EmptyOp::create(builder, loc, type, rows);
-  AffineExpr token, column;
-  bindDims(builder.getContext(), token, column);
-  AffineMap whole = builder.getMultiDimIdentityMap(2), row = AffineMap::get(2, 0, {token}, builder.getContext());
-  Value inputs[] = {x, indices};
-  AffineMap maps[] = {whole, row, whole};
-  SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             builder, loc, type, inputs, empty, maps, loops,
-             [&](OpBuilder &b, Location at, ValueRange elements) {
-               Value zero = arith::ConstantIntOp::create(b, at, 0, 32);
-               Value isReplaced = arith::CmpIOp::create(b, at, arith::CmpIPredicate::sge, elements[1], zero);
-               // A row is read in any case.
-               Value place = arith::IndexCastOp::create(b, at, b.getIndexType(),
-                                                        arith::MaxSIOp::create(b, at, elements[1], zero));
-               Value vector = tensor::ExtractOp::create(b, at, vectors,
-                                                        ValueRange{place, linalg::IndexOp::create(b, at, uint64_t(1))});
-               Value chosen = arith::SelectOp::create(b, at, isReplaced, vector, elements[0]);
-               linalg::YieldOp::create(b, at, chosen);
-             })
-      .getResult(0);
+/// Vectors of the tokens of all images, [tokens, spec.columns()].
+Expected<Value> walkVectors(const Walk &walk, const VisionLanguageSpec &spec, Images &images) {
+  const VisionSpec &image = spec.image;
+  SmallVector<Value> parts(1);
+  // Each part merges the patches of the one grid.
+  auto read = [&](size_t nth, Value tokens) {
+    const ProjectorSpec &p = spec.deep[nth];
+    Images own = images;
+    parts.push_back(
+        project(walk.inside(p.prefix, "deep_projector." + std::to_string(nth) + "."), spec, p, tokens, own));
+  };
+  RAPT_ASSIGN_OR_RETURN(Value x, walkVisionTokens(walk.inside(image.prefix, image.stack + "."), image, images, read));
+  if (image.pooled)
+    x = walkSquareMeans(walk.inside(image.prefix, image.stack + "."), image, x, images);
+  const Walk projector = walk.inside(spec.projector.prefix, "projector.");
+  parts[0] = project(projector, spec, spec.projector, x, images);
+  if (parts.size() == 1)
+    return parts[0];
+  return walk.emit(
+      [&](const Scope &scope) { return attn::ConcatOp::create(scope.builder, scope.at("image_embeddings"), parts); });
+}
+
+/// Fails where the checkpoint's processor cuts images into other squares than those of the model, or repeats them for
+/// other frames. Faults of the file are reported where it is used.
+Status checkSquares(const huggingface::ModelDescription &model, const VisionLanguageSpec &spec) {
+  const auto file = model.files().find("preprocessor_config.json");
+  if (!spec.squares || file == model.files().end())
+    return {};
+  Expected<json::Value> processor = json::parse(file->second);
+  if (!processor || !processor->isObject())
+    return {};
+  auto number = [&](const char *key, int64_t own) {
+    const json::Value *value = processor->find(key);
+    return value ? value->asInteger().value_or(own) : own;
+  };
+  constexpr int64_t most = 4096; // whose square is no fault of the file
+  const ProcessorSquares &squares = *spec.squares;
+  const int64_t patch = number("patch_size", squares.patch), side = number(squares.sideKey, squares.side);
+  const std::string where = shownPath(model.path() + "/preprocessor_config.json") + ": ";
+  auto shown = [](int64_t pixels) { return std::to_string(pixels) + " x " + std::to_string(pixels); };
+  if (patch > 0 && side > 0 && patch <= most && side <= most && patch * side != spec.cell())
+    return Error{where + "images become squares of " + shown(patch * side) + " pixels (patch_size, " + squares.sideKey +
+                 "), but those of vision_config are " + shown(spec.cell())};
+  constexpr const char *frames = "temporal_patch_size";
+  if (const int64_t given = number(frames, squares.frames); squares.frames && given != spec.image.frames)
+    return Error{where + frames + " is " + std::to_string(given) + ", but in vision_config it is " +
+                 std::to_string(spec.image.frames) + ": a patch has as many frames, all of which are the image"};
+  return {};
 }
 
 /// The entry encode_image: vectors of each image, without the first `skipped` tokens.
 Status buildEncodeImage(ModelModule &module, const VisionLanguageSpec &spec, const ModelFacts &facts) {
   OpBuilder &builder = module.builder();
   const VisionSpec &image = spec.image;
-  const int64_t any = ShapedType::kDynamic, width = spec.text.width;
+  const int64_t any = ShapedType::kDynamic, width = spec.columns();
   auto type = tensorOf({any, any, width}, builder.getF32Type());
   const std::string side = "/" + std::to_string(spec.cell());
   const int64_t kept = image.learnedTokens() - spec.skipped;
@@ -117,6 +137,7 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
   const DecoderSpec &text = spec.text;
   RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens, readEndTokens(context, model, text.vocabulary, text.endToken));
   RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
+  RAPT_RETURN_IF_ERROR(checkSquares(model, spec));
   RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, text.positions, text.positionsKey));
   RAPT_ASSIGN_OR_RETURN(huggingface::HeightWidth most, largestImage(context, model, spec.image, options));
   const std::string prefix = model.choosePrefix({text.prefixes[0], text.prefixes[1]}, text.embedding.words + ".weight");
@@ -140,15 +161,20 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
   const DecoderExtras extra{.longestShortText = longestShortText(text),
                             .readsImages = true,
                             .seesWholeImages = text.seesWholeImages,
+                            .imageLayers = text.imageLayers,
                             .rotaryAxes = hasAxes ? 3 : 0,
                             .dims = {{"images", 1, options.maxBatch},
                                      {"height", spec.cell(), most.height},
                                      {"width", spec.cell(), most.width}},
                             .states = stateLayersOf(text)};
   DecoderModule decoder(context, facts, cachesOf(text, positions), model, parameters, options, extra);
-  auto replace = [&](const Scope &top, Value embeddings) {
-    return replaceRows(top, embeddings, decoder.argument(EntryRole::Embeddings),
-                       decoder.argument(EntryRole::EmbeddingOf));
+  // The first part of each vector takes the place of an image token's embedding.
+  auto replace = [&](const Scope &top, Value embeddings) -> Value {
+    Location loc = top.at("image_embeddings");
+    Value first = text.imageLayers ? Value(arith::ConstantIndexOp::create(top.builder, loc, 0)) : Value();
+    return attn::WriteRowsOp::create(top.builder, loc, attn::RowWrite::set, embeddings,
+                                     decoder.argument(EntryRole::Embeddings), first,
+                                     decoder.argument(EntryRole::EmbeddingTokens));
   };
   RAPT_RETURN_IF_ERROR(buildDecoderStep(decoder, text, replace));
   RAPT_RETURN_IF_ERROR(buildEncodeImage(decoder.getModule(), spec, facts));

@@ -15,7 +15,8 @@ namespace rapt::importing {
 /// may be a norm.
 struct ProjectorSpec {
   std::string prefix = "multi_modal_projector.", first = "linear_1", second = "linear_2";
-  std::string before; ///< the norm's part; empty: none
+  std::string before;           ///< the norm's part; empty: none
+  bool isNormOfSquares = false; ///< of all channels of a square of patches together, instead of each patch's
   NormSpec norm = {};
   int64_t side = 1;  ///< of squares of patches that x has side by side, row by row
   int64_t inner = 0; ///< columns of linear_1; 0: those of the decoder
@@ -26,18 +27,32 @@ struct ProjectorSpec {
 /// Keys of the token that stands for a vector of an image.
 inline constexpr const char *imageIdKeys[] = {"image_token_index", "image_token_id"};
 
+/// How a class of processors cuts images into the squares that vectors stand for: a key of preprocessor_config.json
+/// with the patches on a side of a square, what the class takes without it and without patch_size, and the frames of a
+/// patch; 0: the class has no such key.
+struct ProcessorSquares {
+  const char *sideKey;
+  int64_t side, patch, frames = 0;
+};
+
 struct VisionLanguageSpec {
   DecoderSpec text;
   VisionSpec image; ///< whose layers are those that the decoder's vectors need
   ProjectorSpec projector;
-  int64_t imageId = 0;                   ///< of the token that stands for a vector of an image
-  std::optional<int64_t> beginId, endId; ///< of tokens ahead of an image's vectors and behind them
-  int64_t skipped = 1;                   ///< learned tokens of an image that the decoder does not read
+  /// DeepStack (Meng et al. 2024): a projector of each of the encoder's `readLayers`, whose vectors are added behind
+  /// the decoder's first layers, one after another.
+  std::vector<ProjectorSpec> deep;
+  std::optional<ProcessorSquares> squares; ///< where the checkpoint's processor must make those of the model
+  int64_t imageId = 0;                     ///< of the token that stands for a vector of an image
+  std::optional<int64_t> beginId, endId;   ///< of tokens ahead of an image's vectors and behind them
+  int64_t skipped = 1;                     ///< learned tokens of an image that the decoder does not read
   std::vector<std::string_view> harmlessKeys;
   std::vector<std::string> ignoredTensors;
 
   /// Pixels on a side of the square that a vector stands for.
   int64_t cell() const { return image.tokenSide() * projector.side; }
+  /// The numbers of an image's vector: its embedding, then those for the decoder's layers, each as wide.
+  int64_t columns() const { return (1 + int64_t(deep.size())) * text.width; }
 };
 
 /// The module of stage `imported`, with the entries `step` and `encode_image`; errors are those of the config, which

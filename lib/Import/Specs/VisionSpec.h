@@ -65,7 +65,8 @@ struct ImageSpec {
 /// rotates, its one table is of a patch's row and again of its column, as shares of the image's extents, or in patches
 /// where the frequencies have axes (PatchGrid.h).
 struct VisionSpec : StackSpec, ImageSpec {
-  std::string stack; ///< name of the layers' stack; empty where the model has one
+  std::string stack;               ///< name of the layers' stack; empty where the model has one
+  std::vector<int64_t> readLayers; ///< numbers of layers whose tokens are read besides those of the last one, ascending
   std::vector<std::string> learned = {"embeddings.cls_token"}; ///< tensors [1, 1, width], which have positions
   int64_t registers = 0; ///< further ones behind them, the rows of a tensor [1, registers, width]
   std::string registerTokens = "embeddings.register_tokens";

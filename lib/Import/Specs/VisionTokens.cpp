@@ -111,7 +111,7 @@ static Value walkEmbeddings(const Walk &walk, const VisionSpec &spec, Images &im
   return walk.norm(x, spec.embeddingNorm, spec.norm, spec.width);
 }
 
-Expected<Value> importing::walkVisionTokens(const Walk &walk, const VisionSpec &spec, Images &images) {
+Expected<Value> importing::walkVisionTokens(const Walk &walk, const VisionSpec &spec, Images &images, ReadTokens read) {
   Value x = spec.pooled ? walkSquares(walk, spec, images) : walkEmbeddings(walk, spec, images);
   if (spec.layers == 0)
     return x;
@@ -123,7 +123,10 @@ Expected<Value> importing::walkVisionTokens(const Walk &walk, const VisionSpec &
                                   {gridBiasRows(spec.rows(), spec.columns()), spec.attention.heads}, Init::embedding(),
                                   bias->isOfLayer ? std::optional(stack) : std::nullopt);
     });
-  WalkedLayers layers{.loop = {.stack = stack}, .path = spec.layer, .state = {x}, .shared = {images.rowBegin}};
+  WalkedLayers layers{.loop = {.stack = stack, .stops = spec.readLayers},
+                      .path = spec.layer,
+                      .state = {x},
+                      .shared = {images.rowBegin}};
   walk.emit([&](const Scope &top) {
     layers.adapters = orderImages(top.builder, top.at("adapters"), images.adapters, images.length);
     if (spec.attention.rotary.empty())
@@ -145,7 +148,8 @@ Expected<Value> importing::walkVisionTokens(const Walk &walk, const VisionSpec &
     };
     return {walkLayer(layer, spec, state[0], {.rotation = shared.drop_front(), .attend = attend})};
   };
-  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkLayers(walk, layers, body));
+  auto readState = [&](size_t nth, ValueRange state) { read(nth, state[0]); };
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkLayers(walk, layers, body, readState));
   return last[0];
 }
 
@@ -266,7 +270,7 @@ static void noteImageSize(MLIRContext &context, const std::string &path, const V
 Expected<HeightWidth> importing::largestImage(MLIRContext &context, const huggingface::ModelDescription &model,
                                               const VisionSpec &spec, const ImportOptions &options) {
   if (spec.pooled) {
-    RAPT_ASSIGN_OR_RETURN(int64_t longest, mostSquarePixels(model, spec, options));
+    const int64_t longest = mostSquarePixels(spec, options);
     return HeightWidth{longest, longest};
   }
   RAPT_ASSIGN_OR_RETURN(int64_t most, mostPixels(model, spec, options));

@@ -11,8 +11,11 @@ namespace rapt::importing {
 mlir::Value walkPatches(const Walk &walk, const ImageSpec &spec, const std::string &part, int64_t width,
                         mlir::Value pixels, bool hasBias = true);
 
+/// Reads the tokens behind the layer `readLayers[nth]`, [tokens, width].
+using ReadTokens = llvm::function_ref<void(size_t nth, mlir::Value tokens)>;
+
 /// The tokens of all images behind the last layer, [tokens, width]; sets `images`.
-Expected<mlir::Value> walkVisionTokens(const Walk &walk, const VisionSpec &spec, Images &images);
+Expected<mlir::Value> walkVisionTokens(const Walk &walk, const VisionSpec &spec, Images &images, ReadTokens read = {});
 
 /// The logits of x [images, columns].
 mlir::Value walkClassifier(const Walk &walk, const ImageSpec &spec, mlir::Value x, int64_t columns,

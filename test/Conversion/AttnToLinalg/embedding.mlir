@@ -43,3 +43,34 @@ func.func @select(%x: tensor<?x50xf32>, %s: tensor<?x2x50xf32>, %l: index, %rows
   %1 = attn.select_rows %s[%l], %rows : tensor<?x2x50xf32>, tensor<?xi32> -> tensor<?x50xf32>
   return %0, %1 : tensor<?x50xf32>, tensor<?x50xf32>
 }
+
+// -----
+
+// Tasks are parts of the rows that are named, which are updated in place.
+// CHECK-LABEL: @add
+// CHECK-SAME: %[[X:.*]]: tensor<?x64xbf16>, %[[V:.*]]: tensor<?x3x64xf32>, %[[LAYER:.*]]: index, %[[ROWS:.*]]: tensor<?xi32>
+func.func @add(%x: tensor<?x64xbf16>, %v: tensor<?x3x64xf32>, %layer: index, %rows: tensor<?xi32>) -> tensor<?x64xbf16> {
+  // CHECK: %[[COUNT:.*]] = tensor.dim %[[ROWS]]
+  // CHECK: scf.forall (%[[I:.*]], %[[PART:.*]]) in (%[[COUNT]], 2) shared_outs(%[[DEST:.*]] = %[[X]])
+  // CHECK: tensor.extract_slice %[[V]][%[[I]], %[[LAYER]], %{{.*}}] [1, 1, 32] [1, 1, 1] : tensor<?x3x64xf32> to tensor<1x32xf32>
+  // CHECK: tensor.extract %[[ROWS]][%[[I]]]
+  // CHECK: tensor.extract_slice %[[DEST]]{{.*}}[1, 32]
+  // CHECK: arith.extf
+  // CHECK: arith.addf {{.*}} : f32
+  // CHECK: arith.truncf
+  %0 = attn.write_rows add %x, %v[%layer], %rows : tensor<?x64xbf16>, tensor<?x3x64xf32>, tensor<?xi32>
+  return %0 : tensor<?x64xbf16>
+}
+
+// -----
+
+// Near miss: 50 columns are one part. Rows that are set are not read.
+// CHECK-LABEL: @set_whole
+func.func @set_whole(%x: tensor<?x50xf32>, %v: tensor<?x50xf32>, %rows: tensor<?xi32>) -> tensor<?x50xf32> {
+  // CHECK: scf.forall (%{{.*}}, %{{.*}}) in (%{{.*}}, 1)
+  // CHECK: linalg.generic
+  // CHECK-NEXT: ^bb0(%[[VALUE:.*]]: f32, %{{.*}}: f32):
+  // CHECK-NEXT: linalg.yield %[[VALUE]]
+  %0 = attn.write_rows set %x, %v, %rows : tensor<?x50xf32>, tensor<?x50xf32>, tensor<?xi32>
+  return %0 : tensor<?x50xf32>
+}

@@ -133,6 +133,20 @@ func.func @select_rows(%x: tensor<?x2x?xf32>, %rows: tensor<?xi32>, %layer: inde
   return %d0, %d1 : index, index
 }
 
+// CHECK-LABEL: @write_rows
+// CHECK-SAME: %[[X:.*]]: tensor<?x?xf32>
+func.func @write_rows(%x: tensor<?x?xf32>, %v: tensor<?x2x?xf32>, %layer: index, %rows: tensor<?xi32>) -> (index, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = attn.write_rows add %x, %v[%layer], %rows : tensor<?x?xf32>, tensor<?x2x?xf32>, tensor<?xi32>
+  // CHECK-DAG: %[[D0:.*]] = tensor.dim %[[X]], %c0
+  // CHECK-DAG: %[[D1:.*]] = tensor.dim %[[X]], %c1
+  // CHECK: return %[[D0]], %[[D1]]
+  %d0 = tensor.dim %y, %c0 : tensor<?x?xf32>
+  %d1 = tensor.dim %y, %c1 : tensor<?x?xf32>
+  return %d0, %d1 : index, index
+}
+
 // CHECK-LABEL: @column
 // CHECK-SAME: %[[X:.*]]: tensor<?x2xf32>
 func.func @column(%x: tensor<?x2xf32>) -> index {

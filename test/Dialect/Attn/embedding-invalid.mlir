@@ -72,6 +72,30 @@ func.func @select_result(%x: tensor<?x64xf32>, %rows: tensor<?xi32>) {
 
 // -----
 
+func.func @add_rank(%x: tensor<?x64xf32>, %v: tensor<?x4x64xf32>, %rows: tensor<?xi32>) {
+  // expected-error@+1 {{'attn.write_rows' op needs values of rank 2 without a layer, found 'tensor<?x4x64xf32>'}}
+  %0 = attn.write_rows add %x, %v, %rows : tensor<?x64xf32>, tensor<?x4x64xf32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @add_layer(%x: tensor<?x64xf32>, %v: tensor<?x64xf32>, %layer: index, %rows: tensor<?xi32>) {
+  // expected-error@+1 {{needs values of rank 3 with a layer, found 'tensor<?x64xf32>'}}
+  %0 = attn.write_rows add %x, %v[%layer], %rows : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @add_columns(%x: tensor<?x64xf32>, %v: tensor<?x32xf32>, %rows: tensor<?xi32>) {
+  // expected-error@+1 {{values 'tensor<?x32xf32>' do not fit input 'tensor<?x64xf32>' and rows 'tensor<?xi32>'}}
+  %0 = attn.write_rows add %x, %v, %rows : tensor<?x64xf32>, tensor<?x32xf32>, tensor<?xi32>
+  return
+}
+
+// -----
+
 func.func @column_rank(%x: tensor<?x?xf32>) {
   // expected-error@+1 {{'attn.column' op needs an input of rank 2 with static columns, found 'tensor<?x?xf32>'}}
   %0 = attn.column %x[0] : tensor<?x?xf32> -> tensor<?xf32>

@@ -19,6 +19,15 @@ func.func @select(%x: tensor<?x64xf32>, %rows: tensor<3xi32>) -> tensor<3x64xf32
   return %0 : tensor<3x64xf32>
 }
 
+// CHECK-LABEL: @write
+func.func @write(%x: tensor<?x64xbf16>, %v: tensor<3x64xf32>, %parts: tensor<3x2x64xf32>, %layer: index, %rows: tensor<3xi32>) -> tensor<?x64xbf16> {
+  // CHECK: attn.write_rows set %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x64xbf16>, tensor<3x64xf32>, tensor<3xi32>
+  %0 = attn.write_rows set %x, %v, %rows : tensor<?x64xbf16>, tensor<3x64xf32>, tensor<3xi32>
+  // CHECK: attn.write_rows add %{{.*}}, %{{.*}}[%{{.*}}], %{{.*}} : tensor<?x64xbf16>, tensor<3x2x64xf32>, tensor<3xi32>
+  %1 = attn.write_rows add %0, %parts[%layer], %rows : tensor<?x64xbf16>, tensor<3x2x64xf32>, tensor<3xi32>
+  return %1 : tensor<?x64xbf16>
+}
+
 // CHECK-LABEL: @column
 func.func @column(%x: tensor<?x2xf32>) -> tensor<?xf32> {
   // CHECK: attn.column %{{.*}}[1] : tensor<?x2xf32> -> tensor<?xf32>

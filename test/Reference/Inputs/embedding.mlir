@@ -15,6 +15,18 @@ func.func @select(%x: tensor<?x5xf32> {attn.name = "x"}, %rows: tensor<?xi32> {a
   %0 = attn.select_rows %x, %rows : tensor<?x5xf32>, tensor<?xi32> -> tensor<?x5xf32>
   return %0 : tensor<?x5xf32>
 }
+func.func @add(%x: tensor<?x5xf32> {attn.name = "x"}, %v: tensor<?x5xf32> {attn.name = "v"}, %rows: tensor<?xi32> {attn.name = "rows"}) -> (tensor<?x5xf32>, tensor<?x5xf32>) {
+  %0 = attn.write_rows add %x, %v, %rows : tensor<?x5xf32>, tensor<?x5xf32>, tensor<?xi32>
+  return %0, %x : tensor<?x5xf32>, tensor<?x5xf32>
+}
+func.func @add_layer(%x: tensor<?x5xf32> {attn.name = "x"}, %v: tensor<?x3x5xf32> {attn.name = "v"}, %layer: index {attn.name = "layer"}, %rows: tensor<?xi32> {attn.name = "rows"}) -> tensor<?x5xf32> {
+  %0 = attn.write_rows add %x, %v[%layer], %rows : tensor<?x5xf32>, tensor<?x3x5xf32>, tensor<?xi32>
+  return %0 : tensor<?x5xf32>
+}
+func.func @set(%x: tensor<?x5xf32> {attn.name = "x"}, %v: tensor<?x5xf32> {attn.name = "v"}, %rows: tensor<?xi32> {attn.name = "rows"}) -> tensor<?x5xf32> {
+  %0 = attn.write_rows set %x, %v, %rows : tensor<?x5xf32>, tensor<?x5xf32>, tensor<?xi32>
+  return %0 : tensor<?x5xf32>
+}
 func.func @huge(%ids: tensor<?xi32> {attn.name = "ids"}) -> tensor<?x10000000000000xf32> {
   %0 = tensor.empty() : tensor<0x10000000000000xf32>
   %1 = attn.embedding %ids, %0 : tensor<?xi32>, tensor<0x10000000000000xf32> -> tensor<?x10000000000000xf32>

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The encoder of images of qwen3_vl and qwen3_5, and qwen3_5 decoders whose texts have images, in float64.
+"""The encoder of images of qwen3_vl and qwen3_5, and their decoders, whose texts have images, in float64.
 
-Written from the published code (transformers: modeling_qwen3_vl.py, modular_qwen3_5.py, vision_utils.py, image_processing_qwen2_vl.py, text of 2026): patches are
-in the order of the squares that are merged, as the processor flattens them, where compiled programs have them row by row.
+Written from the published code (transformers: modular_qwen3_vl.py, modular_qwen3_vl_moe.py, modular_qwen3_5.py, vision_utils.py, image_processing_qwen2_vl.py, text
+of 2026): patches are in the order of the squares that are merged, as the processor flattens them, where compiled programs have them row by row.
 
-    qwen_vision.py         shows that each rule counts; exit status 1 where one does not
-    qwen_vision.py DIR     writes a random model there
+    qwen_vision.py              shows that each rule counts; exit status 1 where one does not
+    qwen_vision.py DIR [KIND]   writes a random model there, one of KINDS
 """
 
 import argparse
@@ -15,17 +15,22 @@ import sys
 import numpy
 
 import tensorfiles
-from decoders import common, delta_hybrids
+from decoders import common, delta_hybrids, llamalike, states
 
-VISION = {"model_type": "qwen3_5_vision", "depth": 2, "hidden_size": 24, "hidden_act": "gelu_pytorch_tanh", "intermediate_size": 40, "num_heads": 2, "in_channels": 3,
-          "patch_size": 4, "spatial_merge_size": 2, "temporal_patch_size": 2, "out_hidden_size": 48, "num_position_embeddings": 25}
+VISION = {"depth": 2, "hidden_size": 24, "hidden_act": "gelu_pytorch_tanh", "intermediate_size": 40, "num_heads": 2, "in_channels": 3, "patch_size": 4,
+          "spatial_merge_size": 2, "temporal_patch_size": 2, "out_hidden_size": 48, "num_position_embeddings": 25}
 IMAGE, END = 90, 96
-WHOLES = {"qwen3_5": ("qwen3_5_text", "Qwen3_5ForConditionalGeneration"), "qwen3_5_moe": ("qwen3_5_moe_text", "Qwen3_5MoeForConditionalGeneration")}
 # head_dim 16 with a half of it are 4 frequencies: of time, row, column and time.
 ROPE = {"rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 0.5, "mrope_section": [2, 1, 1], "mrope_interleaved": True}
+TEXT35 = {"num_hidden_layers": 2, "full_attention_interval": 2, "rope_parameters": ROPE}
+TEXT_VL = {"vocab_size": 97, "hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "intermediate_size": 72,
+           "rope_theta": 500.0, "rope_scaling": {"rope_type": "default", "mrope_section": [4, 2, 2], "mrope_interleaved": True}}
+EXPERTS = {"num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 20, "norm_topk_prob": True, "mlp_only_layers": [1]}
 OF_TOWER = ("both frames", "learned positions", "bilinear", "corners coincide", "rotation by rows", "rotation by columns", "rows rotate the first pairs", "tanh in layers",
             "erf behind them", "norm ahead of squares", "squares row by row")
 OF_TEXT = ("rows of an image", "columns of an image", "one time in an image", "on from the largest position", "interleaved axes")
+DEEP_IN_TOWER = ("outputs of layers", "a merger of each layer", "norm of squares")
+DEEP_IN_TEXT = ("vectors behind layers", "behind the layer", "a vector of each layer", "at the tokens of images")
 
 
 class Tower(common.Base):
@@ -43,8 +48,13 @@ class Tower(common.Base):
         if self.has("learned positions"):
             x = x + self.learned(rows, columns, at)
         angles = self.angles(at, width // heads)
+        deep, indexes = [], c.get("deepstack_visual_indexes", [])
         for layer in range(c["depth"]):
+            before = x
             x = self.layer(x, f"blocks.{layer}.", angles, heads)
+            if layer in indexes:
+                nth = indexes.index(layer) if self.has("a merger of each layer") else 0
+                deep.append(self.deep(x if self.has("outputs of layers") else before, f"deepstack_merger_list.{nth}."))
         if self.has("norm ahead of squares"):
             x = self.layer_norm(x, "merger.norm", 1e-6).reshape(-1, merge * merge * width)
         else:
@@ -52,8 +62,19 @@ class Tower(common.Base):
             x = common.layer_norm(x.reshape(-1, merge * merge * width), weight, bias, 1e-6)
         if not self.has("squares row by row"):
             x = x.reshape(-1, merge, merge, width).transpose(0, 2, 1, 3).reshape(len(x), -1)
-        x = self.dense(x, "merger.linear_fc1")
-        return self.dense(common.gelu(x) if self.has("erf behind them") else common.gelu_tanh(x), "merger.linear_fc2")
+        return numpy.concatenate([self.projected(x, "merger."), *deep], -1)
+
+    def projected(self, x, at):
+        x = self.dense(x, at + "linear_fc1")
+        return self.dense(common.gelu(x) if self.has("erf behind them") else common.gelu_tanh(x), at + "linear_fc2")
+
+    def deep(self, x, at):
+        """The vectors of an earlier layer's patches x, whose norm is of squares."""
+        size = self.config["spatial_merge_size"] ** 2 * x.shape[-1]
+        if self.has("norm of squares"):
+            return self.projected(self.layer_norm(x.reshape(-1, size), at + "norm", 1e-6), at)
+        each = common.layer_norm(x, 1, 0, 1e-6).reshape(-1, size)
+        return self.projected(each * self.weight(at + "norm.weight") + self.weight(at + "norm.bias"), at)
 
     def flattened(self, pixels, rows, columns):
         """The rows of the processor: an image is all frames of a patch."""
@@ -133,24 +154,100 @@ def axes(sections, pairs, interleaved=True):
 
 
 def with_images(Text):
-    """A decoder of delta_hybrids whose tokens IMAGE stand for vectors."""
+    """A decoder whose tokens IMAGE stand for vectors, which have a part for the embedding and one for each of the first layers."""
 
     class Model(Text):
         def logits(self, ids, vectors=(), grids=()):
-            self.at, self.vectors = positions(ids, grids, self.has), iter(vectors)
+            width = self.config["hidden_size"]
+            self.at, self.parts = positions(ids, grids, self.has), numpy.reshape(vectors, (len(vectors), -1 if len(vectors) else 1, width))
+            self.images = numpy.flatnonzero(numpy.asarray(ids) == IMAGE)
+            if not self.has("at the tokens of images"):
+                self.images = numpy.arange(len(self.images))
+            self.vectors = iter(self.parts[:, 0] if len(vectors) else ())
             return super().logits(ids)
 
-        def turned(self, x):
-            rope, size = self.config["rope_parameters"], x.shape[-1]
-            pairs = int(size * rope["partial_rotary_factor"]) // 2
+        def turned(self, x, *layer):
+            rope, size = rotation(self.config), x.shape[-1]
+            pairs = int(size * rope.get("partial_rotary_factor", 1)) // 2
             chosen = axes(rope["mrope_section"], pairs, self.has("interleaved axes"))
             return turned(x, self.at[: len(x), chosen] * common.frequencies(rope["rope_theta"], 2 * pairs).astype(numpy.float64))
+
+        def layer(self, x, layer):
+            if self.has("behind the layer"):
+                return self.deeper(super().layer(x, layer), layer)
+            return super().layer(self.deeper(x, layer), layer)
+
+        def deeper(self, x, layer):
+            """x with the vectors that are for the layer."""
+            if len(self.images) == 0 or layer + 1 >= self.parts.shape[1] or not self.has("vectors behind layers"):
+                return x
+            x = x.copy()
+            x[self.images] += self.parts[:, layer + 1 if self.has("a vector of each layer") else 1]
+            return x
 
         def weight(self, name):
             values = super().weight(name)
             return Embedding(values, self.vectors) if name == "model.embed_tokens.weight" else values
 
     return Model
+
+
+def rotation(config):
+    """The keys of rotary embedding, of published files and of those of version 5 of the package."""
+    return config.get("rope_parameters") or {**config["rope_scaling"], "rope_theta": config["rope_theta"]}
+
+
+class VL(llamalike.Qwen3):
+    """The text part of qwen3_vl without images."""
+
+    # Defaults: transformers, models/qwen3_vl/modular_qwen3_vl.py (text of autumn 2026).
+    def theta(self):
+        return rotation(self.config)["rope_theta"]
+
+
+class VLMoe(VL):
+    """Experts as published files have them: stacked matrices [in, out], columns of the gate ahead of those of up."""
+
+    def mlp(self, x, layer):
+        at = f"model.layers.{layer}.mlp."
+        if at + "gate.weight" not in self.tensors:
+            return super().mlp(x, layer)
+
+        def expert(rows, number):
+            gate, up = numpy.split(rows @ self.weight(at + "experts.gate_up_proj")[number], 2, -1)
+            return common.silu(gate) * up @ self.weight(at + "experts.down_proj")[number]
+
+        weights = states.route(self.dense(x, at + "gate"), self.config["num_experts_per_tok"], normalized=self.has("weights of the chosen"))
+        return states.of_experts(x, weights, expert)
+
+
+def vl_shapes(c):
+    size, number = c["head_dim"], c.get("num_experts", 0)
+    table = llamalike.shapes(c, head_norms={"q_norm": size, "k_norm": size})
+    for layer in range(c["num_hidden_layers"] if number else 0):
+        if layer in c["mlp_only_layers"]:
+            continue
+        at, width, inner = f"model.layers.{layer}.mlp.", c["hidden_size"], c["moe_intermediate_size"]
+        for name in ("gate_proj", "up_proj", "down_proj"):
+            del table[at + name + ".weight"]
+        table |= {at + "gate.weight": (number, width), at + "experts.gate_up_proj": (number, width, 2 * inner), at + "experts.down_proj": (number, inner, width)}
+    return table
+
+
+def of_family(name):
+    family = delta_hybrids.FAMILIES[name]
+    return family["Model"], family["shapes"], family["SMALL"] | TEXT35, family["AROUND_ONE"]
+
+
+# model_type -> the type of its text, its class, and the text's model, tensors, configuration and the gains that are around one
+WHOLES = {"qwen3_5": ("qwen3_5_text", "Qwen3_5", *of_family("qwen3_5_text")), "qwen3_5_moe": ("qwen3_5_moe_text", "Qwen3_5Moe", *of_family("qwen3_5_moe_text")),
+          "qwen3_vl": ("qwen3_vl_text", "Qwen3VL", VL, vl_shapes, TEXT_VL, ()), "qwen3_vl_moe": ("qwen3_vl_moe_text", "Qwen3VLMoe", VLMoe, vl_shapes, TEXT_VL | EXPERTS, ())}
+# kind of model -> its model_type, and keys of its vision_config
+KINDS = {"qwen3_5": ("qwen3_5", {"model_type": "qwen3_5_vision", "deepstack_visual_indexes": []}), "qwen3_5_moe": ("qwen3_5_moe", {"model_type": "qwen3_5_moe_vision"}),
+         "qwen3_5-deep": ("qwen3_5", {"model_type": "qwen3_5", "deepstack_visual_indexes": [0]}),
+         "qwen3_vl": ("qwen3_vl", {"model_type": "qwen3_vl", "depth": 3, "deepstack_visual_indexes": [0, 2]}),
+         "qwen3_vl_moe": ("qwen3_vl_moe", {"model_type": "qwen3_vl_moe_vision", "deepstack_visual_indexes": [1], "rope_parameters": {"rope_type": "axial", "rope_theta": 10000.0}}),
+         "qwen3_vl_moe-rows": ("qwen3_vl_moe", {"model_type": "qwen3_vl_moe", "deepstack_visual_indexes": []})}  # experts as version 5 of the package has them in memory
 
 
 class Embedding:
@@ -174,41 +271,44 @@ def tower_shapes(c):
             common.norm_shapes(table, at + name, width, True)
         for name, out, columns in (("attn.qkv", 3 * width, width), ("attn.proj", width, width), ("mlp.linear_fc1", inner, width), ("mlp.linear_fc2", width, inner)):
             common.linear_shapes(table, at + name, out, columns, True)
-    common.norm_shapes(table, "merger.norm", width, True)
-    common.linear_shapes(table, "merger.linear_fc1", squared, squared, True)
-    common.linear_shapes(table, "merger.linear_fc2", c["out_hidden_size"], squared, True)
+    for at in ("merger.", *(f"deepstack_merger_list.{nth}." for nth in range(len(c.get("deepstack_visual_indexes", ()))))):
+        common.norm_shapes(table, at + "norm", width if at == "merger." else squared, True)
+        common.linear_shapes(table, at + "linear_fc1", squared, squared, True)
+        common.linear_shapes(table, at + "linear_fc2", c["out_hidden_size"], squared, True)
     return table
 
 
-def whole(kind="qwen3_5", vision=()):
-    """The configuration, the tower and the decoder, and the tensors as files have them."""
-    name, architecture = WHOLES[kind]
-    family = delta_hybrids.FAMILIES[name]
-    text = family["SMALL"] | {"num_hidden_layers": 2, "full_attention_interval": 2, "rope_parameters": ROPE, "eos_token_id": END,
-                              "max_position_embeddings": 2048}
-    config = {"model_type": kind, "architectures": [architecture], "text_config": text, "vision_config": VISION | dict(vision), "image_token_id": IMAGE,
-              "video_token_id": IMAGE + 1, "vision_start_token_id": IMAGE + 2, "vision_end_token_id": IMAGE + 3, "torch_dtype": "float32"}
-    ofText = common.draw(family["shapes"](text), 1, family["AROUND_ONE"])
+def whole(kind="qwen3_5"):
+    """The configuration, the tower's tensors and those of the decoder, and the tensors as files have them."""
+    name, vision = KINDS[kind]
+    of_text, architecture, _, shapes, small, around_one = WHOLES[name]
+    text = small | {"model_type": of_text, "eos_token_id": END, "max_position_embeddings": 2048}
+    config = {"model_type": name, "architectures": [architecture + "ForConditionalGeneration"], "text_config": text, "vision_config": VISION | vision,
+              "image_token_id": IMAGE, "video_token_id": IMAGE + 1, "vision_start_token_id": IMAGE + 2, "vision_end_token_id": IMAGE + 3,
+              "tie_word_embeddings": False, "torch_dtype": "float32"}
+    ofText = common.draw(shapes(text), 1, around_one)
     ofTower = common.draw(tower_shapes(config["vision_config"]), 2)
     ofTower["patch_embed.proj.weight"] /= numpy.float32(8)  # drawn for one column
     tensors = {name.replace("model.", "model.language_model.", 1) if name.startswith("model.") else name: values for name, values in ofText.items()}
+    if kind.endswith("-rows"):
+        tensors |= {name: values.transpose(0, 2, 1) for name, values in tensors.items() if ".experts." in name}
     tensors |= {"model.visual." + name: values for name, values in ofTower.items()}
     tensors["mtp.layers.0.input_layernorm.weight"] = numpy.ones(4, numpy.float32)
     return config, (ofTower, ofText), tensors
 
 
-def models(kind="qwen3_5", without=(), vision=()):
-    config, (ofTower, ofText), _ = whole(kind, vision)
-    Text = with_images(delta_hybrids.FAMILIES[WHOLES[kind][0]]["Model"])
+def models(kind="qwen3_5", without=()):
+    config, (ofTower, ofText), _ = whole(kind)
+    Text = with_images(WHOLES[config["model_type"]][2])
     return Tower(config["vision_config"], ofTower, without), Text(config["text_config"], ofText, without)
 
 
-def write(directory, kind="qwen3_5", vision=()):
-    config, _, tensors = whole(kind, vision)
+def write(directory, kind="qwen3_5"):
+    config, _, tensors = whole(kind)
     tensorfiles.writeModel(directory, config, tensors, "F32", kinds={name: "F32" for name in tensors})
 
 
-def faults():
+def faults(kind, of_tower, of_text):
     """What switching a rule off does not change."""
     random = numpy.random.RandomState(3)
     pixels = [random.standard_normal((3, *size)) for size in ((24, 40), (8, 16))]
@@ -216,39 +316,42 @@ def faults():
     ids = [5, *[IMAGE] * 15, 7, 8, *[IMAGE] * 2, 9]
 
     def outputs(without=()):
-        tower, text = models(without=without)
+        tower, text = models(kind, without)
         vectors = numpy.concatenate([tower.vectors(image) for image in pixels])
-        read.update(tower.read)
-        return vectors, text.logits(ids, vectors, grids), text
+        logits = text.logits(ids, vectors, grids)
+        read.update(tower.read | text.read)
+        return vectors, logits
 
     read = set()
-    vectors, logits, text = outputs()
+    wanted = outputs()
     differ = lambda a, b: numpy.linalg.norm(a - b) / numpy.linalg.norm(b)
-    for rule in OF_TOWER:
-        if differ(outputs({rule})[0], vectors) < 1e-5:
-            yield f"nothing shows '{rule}'"
-    for rule in OF_TEXT:
-        if differ(outputs({rule})[1], logits) < 1e-5:
-            yield f"nothing shows '{rule}'"
-    unread = set(models()[0].tensors) - read
+    for part, rules in enumerate((of_tower, of_text)):
+        for rule in rules:
+            if differ(outputs({rule})[part], wanted[part]) < 1e-5:
+                yield f"{kind}: nothing shows '{rule}'"
+    tower, text = models(kind)
+    unread = {*tower.tensors, *text.tensors} - read
     if unread:
-        yield f"tensors that nothing reads: {sorted(unread)}"
-    plain = delta_hybrids.Qwen35(text.config, text.tensors)
-    if differ(models()[1].logits([5, 7, 9]), plain.logits([5, 7, 9])) > 1e-12:
-        yield "a text without images is another one than that of the decoder alone"
-    if list(axes([24, 20, 20], 64)[:6]) != [0, 1, 2, 0, 1, 2] or list(numpy.bincount(axes([24, 20, 20], 64))) != [24, 20, 20]:
-        yield "the axes of published sections"
+        yield f"{kind}: tensors that nothing reads: {sorted(unread)}"
+    plain = WHOLES[KINDS[kind][0]][2](text.config, text.tensors)
+    if differ(text.logits([5, 7, 9]), plain.logits([5, 7, 9])) > 1e-12:
+        yield f"{kind}: a text without images is another one than that of the decoder alone"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("directory", nargs="?")
-    directory = parser.parse_args().directory
-    if directory:
-        return write(directory)
-    wrong = list(faults())
+    parser.add_argument("kind", nargs="?", default="qwen3_5", choices=KINDS)
+    options = parser.parse_args()
+    if options.directory:
+        return write(options.directory, options.kind)
+    cases = {"qwen3_5": (OF_TOWER, OF_TEXT), "qwen3_5-deep": (DEEP_IN_TOWER[::2], DEEP_IN_TEXT[:1]),
+             "qwen3_vl": (DEEP_IN_TOWER, (*OF_TEXT, *DEEP_IN_TEXT, "norms of heads")), "qwen3_vl_moe": ((), ("weights of the chosen",))}
+    wrong = [fault for kind, rules in cases.items() for fault in faults(kind, *rules)]
+    if list(axes([24, 20, 20], 64)[:6]) != [0, 1, 2, 0, 1, 2] or list(numpy.bincount(axes([24, 20, 20], 64))) != [24, 20, 20]:
+        wrong.append("the axes of published sections")
     print(*wrong, sep="\n", end="\n" if wrong else "")
-    print(f"{len(OF_TOWER) + len(OF_TEXT) + 3 - len(wrong)} passed, {len(wrong)} failed")
+    print(f"{sum(len(tower) + len(text) + 2 for tower, text in cases.values()) + 1 - len(wrong)} passed, {len(wrong)} failed")
     return int(bool(wrong))
 
 

@@ -130,8 +130,9 @@ TEST(Preprocessing, QwenKeepsProportionsInSquares) {
   }
   Expected<Preprocessing> usual = readPreprocessing(R"({"image_processor_type": "Qwen2VLImageProcessor"})");
   ASSERT_TRUE(bool(usual));
-  EXPECT_TRUE(usual->multiples && usual->multiples->side() == 28 && usual->multiples->least == 3136 &&
-              usual->multiples->most == 1003520);
+  ASSERT_TRUE(usual->squares);
+  const auto *budget = std::get_if<PixelBudget>(&usual->squares->budget);
+  EXPECT_TRUE(usual->squares->side() == 28 && budget && budget->least == 3136 && budget->most == 1003520);
   EXPECT_TRUE(usual->filter == Filter::Bicubic && usual->mean[1] == 0.4578275 && !usual->crops);
 }
 
@@ -163,19 +164,20 @@ TEST(Preprocessing, SquaresKeepProportions) {
   ASSERT_TRUE(bool(how)) << how.error().message;
   EXPECT_TRUE(how->resizes && how->rescales && !how->normalizes && !how->crops && how->filter == Filter::Bicubic);
   ASSERT_TRUE(how->squares);
-  Preprocessing::Squares squares = *how->squares;
+  Squares squares = *how->squares;
   using Size = std::pair<int64_t, int64_t>;
-  EXPECT_EQ(sizeInSquares(640, 480, squares), Size(912, 672));
-  EXPECT_EQ(sizeInSquares(480, 640, squares), Size(672, 912));
-  EXPECT_EQ(sizeInSquares(1, 1, squares), Size(768, 768));
-  EXPECT_EQ(sizeInSquares(1000, 1, squares), Size(13440, 48)); // 280 squares, and not 1000
-  EXPECT_EQ(sizeInSquares(1, 90, squares), Size(48, 7584));
-  EXPECT_EQ(sizeInSquares(960, 672, squares), Size(960, 672));
+  auto sizeOf = [&](int64_t width, int64_t height) { return *sizeInSquares(width, height, squares); };
+  EXPECT_EQ(sizeOf(640, 480), Size(912, 672));
+  EXPECT_EQ(sizeOf(480, 640), Size(672, 912));
+  EXPECT_EQ(sizeOf(1, 1), Size(768, 768));
+  EXPECT_EQ(sizeOf(1000, 1), Size(13440, 48)); // 280 squares, and not 1000
+  EXPECT_EQ(sizeOf(1, 90), Size(48, 7584));
+  EXPECT_EQ(sizeOf(960, 672), Size(960, 672));
   for (int64_t most : {70, 140, 280, 560, 1120})
     for (int64_t width = 1; width < 3000; width += 97)
       for (int64_t height = 1; height < 3000; height += 89) {
-        squares.most = most;
-        auto [columns, rows] = sizeInSquares(width, height, squares);
+        squares.budget = most;
+        auto [columns, rows] = sizeOf(width, height);
         EXPECT_TRUE(columns % 48 == 0 && rows % 48 == 0 && columns > 0 && rows > 0);
         EXPECT_LE(columns / 48 * (rows / 48), most) << width << " x " << height;
       }

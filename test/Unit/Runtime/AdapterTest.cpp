@@ -160,6 +160,39 @@ TEST(Adapter, LimitsOfTextLengths) {
   EXPECT_EQ(statusOf("3", message), RAPT_OK) << message.text;
 }
 
+/// A vector of an image has the columns of a token's embedding, and as many for each of the first layers that read
+/// some; a token has positions in three axes.
+TEST(Adapter, VectorsOfImages) {
+  const std::string want = R"({"name": "want", )", adapted = R"(, "adapted")", limits = ", [0, 64]",
+                    end = R"("eos": [256])";
+  auto statusOf = [&](const std::string &columns, const std::string &axes, Message &message) {
+    const std::string inputs =
+        R"({"name": "embeddings", "kind": "input", "dtype": "f32", "shape": ["embeddings", )" + columns +
+        R"(]}, {"name": "embedding_tokens", "kind": "input", "dtype": "i32", "shape": ["embeddings"]}, )"
+        R"({"name": "rotary_positions", "kind": "input", "dtype": "i32", "shape": ["tokens", )" +
+        axes + "]}, ";
+    Adapted model(R"("a")", "3",
+                  {{adapted, adapted + R"(, "embeddings")"},
+                   {limits, limits + limits},
+                   {end, R"("image_token": 5, "image_cell": 8, )" + end},
+                   {want, inputs + want}});
+    EXPECT_EQ(model.status, RAPT_OK) << model.message.text;
+    rapt_context *context = nullptr;
+    rapt_status status = rapt_context_new(model.module, nullptr, &context, message.text, message.size);
+    rapt_context_free(context);
+    return status;
+  };
+  Message message;
+  for (const char *columns : {"2", "2, 1", "3, 2"})
+    EXPECT_EQ(statusOf(columns, "3", message), RAPT_OK) << message.text;
+  for (const char *columns : {"1", "3", "3, 3"})
+    EXPECT_FAILS(statusOf(columns, "3", message), RAPT_UNSUPPORTED, message,
+                 "entry step of fake takes no vectors of 2 numbers in place of token 5");
+  for (const char *axes : {"2", "3, 2"})
+    EXPECT_FAILS(statusOf("2", axes, message), RAPT_UNSUPPORTED, message,
+                 "entry step of fake takes no 3 positions of a token in texts with images");
+}
+
 /// An encoder's forward, whose rows have the context's adapter.
 TEST(Adapter, BrokenForward) {
   const std::pair<std::string, std::string> isForward{R"("name": "step", "dims")", R"("name": "forward", "dims")"},

@@ -319,8 +319,14 @@ void cutParameters(Operation *op, const LogicalTypes &logical) {
   }
 }
 
+/// Whether `use` are values for rows that are padded.
+bool goesIntoPadding(attn::WriteRowsOp op, OpOperand &use) {
+  auto columnsOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getShape().back(); };
+  return &use == &op.getValuesMutable() && columnsOf(op.getValues()) != columnsOf(op.getInput());
+}
+
 /// Whether `use` is an array of the caller that its op reads with padding: the element that it computes of [rows,
-/// columns], and keys and values that it writes into a cache. A cast of heads has no other operand, and keeps their
+/// columns], and what it writes into a cache or into padded rows. A cast of heads has no other operand, and keeps their
 /// channels.
 bool readsCallersArray(OpOperand &use) {
   auto linear = dyn_cast<attn::LinearOp>(use.getOwner());
@@ -330,6 +336,8 @@ bool readsCallersArray(OpOperand &use) {
     return false;
   if (isa<attn::KVAppendOp>(use.getOwner()))
     return true;
+  if (auto write = dyn_cast<attn::WriteRowsOp>(use.getOwner()))
+    return goesIntoPadding(write, use);
   if (linear && linear.isOfHeads())
     return &use == &linear.getInputMutable();
   return type.getRank() <= 2 &&

@@ -119,14 +119,18 @@ class Qwen3Next(Stateful):
     def is_sparse(self, layer):
         return is_sparse(self.config, layer)
 
+    def layer(self, x, layer):
+        at = f"model.layers.{layer}."
+        y = self.norm(x, at + "input_layernorm")
+        isDelta = layer_types(self.config)[layer] == "linear_attention"
+        x = x + (self.delta(y, at + "linear_attn.", layer) if isDelta else self.attention(y, at + "self_attn.", layer))
+        y = self.norm(x, at + "post_attention_layernorm")
+        return x + (self.experts(y, at + "mlp.") if self.is_sparse(layer) else self.mlp(y, at + "mlp."))
+
     def continued(self, ids):
         x = self.weight("model.embed_tokens.weight")[numpy.asarray(ids)]
-        for layer, kind in enumerate(layer_types(self.config)):
-            at = f"model.layers.{layer}."
-            y = self.norm(x, at + "input_layernorm")
-            x = x + (self.delta(y, at + "linear_attn.", layer) if kind == "linear_attention" else self.attention(y, at + "self_attn.", layer))
-            y = self.norm(x, at + "post_attention_layernorm")
-            x = x + (self.experts(y, at + "mlp.") if self.is_sparse(layer) else self.mlp(y, at + "mlp."))
+        for layer in range(len(layer_types(self.config))):
+            x = self.layer(x, layer)
         return self.head(self.norm(x, "model.norm"), "lm_head.weight", "model.embed_tokens.weight")
 
 

@@ -154,6 +154,23 @@ func.func @plain_input(%x: tensor<?x33xf32> {attn.name = "x"}) -> (tensor<?x33xf
 
 // -----
 
+// What rows with padding become has zeros there, too; rows of the caller's array have none.
+attn.parameter @table : tensor<8x33xf32> from [#attn.source<"table">]
+// CHECK-LABEL: @written
+// CHECK-SAME: %[[IDS:.*]]: tensor<?xi32>, %[[X:.*]]: tensor<?x33xf32>, %[[V:.*]]: tensor<?x2x33xf32>
+func.func @written(%ids: tensor<?xi32>, %x: tensor<?x33xf32>, %v: tensor<?x2x33xf32>, %layer: index, %rows: tensor<?xi32>) -> (tensor<?x33xf32>, tensor<?x33xf32>) {
+  %table = attn.parameter_slice @table : tensor<8x33xf32>
+  %words = attn.embedding %ids, %table : tensor<?xi32>, tensor<8x33xf32> -> tensor<?x33xf32>
+  // CHECK: %[[PADDED:.*]] = tensor.pad %[[V]]
+  // CHECK: attn.write_rows set %{{.*}}, %[[PADDED]][%{{.*}}], %{{.*}} : tensor<?x64xf32>, tensor<?x2x64xf32>, tensor<?xi32>
+  %0 = attn.write_rows set %words, %v[%layer], %rows : tensor<?x33xf32>, tensor<?x2x33xf32>, tensor<?xi32>
+  // CHECK: attn.write_rows add %[[X]], %[[V]][%{{.*}}], %{{.*}} : tensor<?x33xf32>, tensor<?x2x33xf32>, tensor<?xi32>
+  %1 = attn.write_rows add %x, %v[%layer], %rows : tensor<?x33xf32>, tensor<?x2x33xf32>, tensor<?xi32>
+  return %0, %1 : tensor<?x33xf32>, tensor<?x33xf32>
+}
+
+// -----
+
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
