@@ -5,7 +5,8 @@
 
 tower: a model whose sounds have an encoder, with bounds that count. Vectors of sounds of lengths around a vector's, a window's and a chunk's frames; a text with two
 sounds and an image in it, through `rapt-run --audio --image` as well, from sound files on; chat; each misuse is told. unified: a model whose sounds have no encoder.
-evaluated: both through the reference evaluator. alone: a model without images. bf16, f16, w8, w4: with activations, or weights, of few bits.
+evaluated: both through the reference evaluator. alone: a model without images. bf16, f16, w8, w4: with activations, or weights, of few bits; the
+evaluator rounds the weights as well.
 """
 
 import argparse
@@ -37,7 +38,7 @@ specification.loader.exec_module(fixtures)
 AUDIO, AUDIO_BEGIN, AUDIO_END = 91, 89, 93
 RATE = 16000
 # Relative L2 against float64 without rounding: of vectors, and of logits. The models are random and small: errors do not average out.
-TYPES = {"bf16": ("activations=bf16", 0.05), "f16": ("activations=f16", 0.01), "w8": ("quantize=w8", 0.1), "w4": ("quantize=w4", 0.4)}
+TYPES = {"bf16": ("activations=bf16", 0.01), "f16": ("activations=f16", 0.002), "w8": ("quantize=w8", 0.1), "w4": ("quantize=w4", 0.6)}
 WAYS = {"generic": "target=generic", "cuda": "target=cuda"}
 CASES = ("tower", "evaluated", "unified", "alone", *TYPES, *(f"{name}-{way}" for name in ("tower", "unified") for way in WAYS))
 WORDS = {89: "<|audio>", IMAGE: "<|image|>", AUDIO: "<|audio|>", BEGIN: "<|image>", AUDIO_END: "<audio|>", END: "<image|>"}
@@ -229,6 +230,11 @@ def run_types(options, work, name):
     test.compile("--" + flag)
     check_sounds(test, most)
     check_text(test, most)
+    if flag.startswith("quantize"):
+        features = test.features(37)[None]
+        found = test.found_sounds(features)
+        test.program = image_squares.random_models.program(options, test.source, work, ["--" + flag, "--emit=canonical"])
+        close(found, test.found_sounds(features), "vectors of the evaluator, which rounds weights in the same way", 2e-6)
 
 
 def main():
