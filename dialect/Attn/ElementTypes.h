@@ -8,7 +8,9 @@ namespace rapt::attn {
 enum class ElementUse {
   computed, ///< The op computes with the numbers in f32: an activation, which may as well be f32.
   stored,   ///< An activation that is read as it is stored, in any type.
-  fixed     ///< No activation, or one that is updated in place: its type is not chosen.
+  fixed,    ///< No activation, or one that is updated in place: its type is not chosen.
+  factors   ///< Numbers by which the op multiplies an activation, such as cosines and sines: computed with in f32, too,
+            ///< but their type is not chosen, and a layout adds no columns, as the op counts by them.
 };
 
 /// Where the element type of a result comes from.

@@ -2,7 +2,7 @@
 //
 // Values that must have one type are one class: what a loop carries or a call passes, operands
 // and result of an op that gives the type it takes. A class that is updated in place, that an op reads as
-// a weight or a rotation as cosines and sines, or whose elements a region or an op of another dialect
+// a weight or as factors such as cosines, or whose elements a region or an op of another dialect
 // reads, stays f32. Arguments and results of entries stay, too.
 //
 //===----------------------------------------------------------------------===//
@@ -44,12 +44,6 @@ bool tellsOperands(Operation *op) {
   return op->getNumResults() > 0 && llvm::any_of(attn::equalTypesOf(op), [&](const attn::EqualTypes &types) {
            return types[0] == op->getResult(0) && types.size() > 1;
          });
-}
-
-/// Cosines and sines are no activations, whichever op makes them.
-bool isOfAngles(OpOperand &operand) {
-  auto rope = dyn_cast<attn::RopeOp>(operand.getOwner());
-  return rope && &operand != &rope.getInputMutable();
 }
 
 class Classes {
@@ -137,7 +131,8 @@ private:
       for (Value other : ArrayRef(types).drop_front())
         merge(other, types[0]);
     for (OpOperand &operand : op->getOpOperands())
-      if (attn::elementUseOf(operand) == attn::ElementUse::fixed || isOfAngles(operand))
+      if (attn::ElementUse use = attn::elementUseOf(operand);
+          use == attn::ElementUse::fixed || use == attn::ElementUse::factors)
         keep(operand.get());
     for (Value result : op->getResults())
       if (attn::elementSourceOf(result) == attn::ElementSource::updated)

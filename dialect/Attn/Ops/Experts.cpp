@@ -112,5 +112,7 @@ std::optional<unsigned> CombineRowsOp::getChannelsDim(OpOperand &operand) {
 }
 
 ElementUse CombineRowsOp::getElementUse(OpOperand &operand) {
-  return operand.get() == getInput() ? ElementUse::computed : ElementUse::fixed;
+  return &operand == &getInputMutable()     ? ElementUse::computed
+         : &operand == &getWeightsMutable() ? ElementUse::factors
+                                            : ElementUse::fixed;
 }

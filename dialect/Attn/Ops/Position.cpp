@@ -107,6 +107,11 @@ std::optional<unsigned> RopeOp::getChannelsDim(OpOperand &operand) {
   return &operand == &getInputMutable() ? lastDim(operand) : std::nullopt;
 }
 
+/// Cosines and sines are no activations, whichever op makes them.
+ElementUse RopeOp::getElementUse(OpOperand &operand) {
+  return &operand == &getInputMutable() ? ElementUse::computed : ElementUse::factors;
+}
+
 bool SinusoidsOp::isPadded() { return getResult().getType().getDimSize(1) != int64_t(getFrequencies().size()); }
 
 /// Angles of far positions need more digits than 16 bits have.

@@ -91,7 +91,7 @@ def Attn_RotaryTableOp : Attn_TensorOp<"rotary_table", [Attn_HasElementTypes<["g
   let hasVerifier = 1;
 }
 
-def Attn_RopeOp : Attn_TensorOp<"rope", [Attn_KeepsElementType, Attn_HasChannels<>, Pure, Attn_MovesAll, AllTypesMatch<["input", "result"]>, AllTypesMatch<["cosines", "sines"]>]> {
+def Attn_RopeOp : Attn_TensorOp<"rope", [Attn_HasElementTypes<["getElementUse"]>, Attn_KeepsElementType, Attn_HasChannels<>, Pure, Attn_MovesAll, AllTypesMatch<["input", "result"]>, AllTypesMatch<["cosines", "sines"]>]> {
   let summary = "rotary position embedding";
   let description = [{
     Rotates pairs of the first r channels of every head (Su et al. 2021), r twice the columns of the `attn.rotary_table`; the other channels

@@ -298,14 +298,6 @@ bool hasDynamicWeight(Operation *op) {
          !linear.getWeight().getDefiningOp<attn::ParameterSliceOp>();
 }
 
-/// Whether the number of an operand's columns, which may be those of a matmul, is one that its op counts by.
-bool countsByColumns(OpOperand &operand) {
-  if (auto rope = dyn_cast<attn::RopeOp>(operand.getOwner())) // pairs
-    return &operand != &rope.getInputMutable();
-  auto combine = dyn_cast<attn::CombineRowsOp>(operand.getOwner());
-  return combine && &operand == &combine.getWeightsMutable();
-}
-
 /// An op of attn reads a parameter that is no weight of its own, a weight that is no parameter, and columns by which it
 /// counts, as what an op of another dialect made.
 void cutParameters(Operation *op, const LogicalTypes &logical) {
@@ -313,7 +305,8 @@ void cutParameters(Operation *op, const LogicalTypes &logical) {
   for (OpOperand &operand : op->getOpOperands()) {
     const bool isTensor = operand.get().getDefiningOp<attn::ParameterSliceOp>() && !weightUseOf(operand);
     RankedTensorType type = logical.lookup(operand.get()).type;
-    const bool isCut = isTensor || isComputedWeight(operand) || countsByColumns(operand) || hasDynamicWeight(op);
+    const bool isFactors = attn::elementUseOf(operand) == attn::ElementUse::factors;
+    const bool isCut = isTensor || isComputedWeight(operand) || isFactors || hasDynamicWeight(op);
     if (isCut && type && type != operand.get().getType())
       operand.set(cpu::cutTo(b, operand.get(), type));
   }

@@ -101,7 +101,7 @@ private:
       return runCast(cast<CastOpInterface>(op));
     for (OpOperand &operand : op->getOpOperands()) {
       const attn::ElementUse use = attn::elementUseOf(operand);
-      if (use == attn::ElementUse::computed)
+      if (use == attn::ElementUse::computed || use == attn::ElementUse::factors)
         operand.set(widened(operand.get(), op));
       else if (use == attn::ElementUse::stored)
         takeWide(operand);
