@@ -247,8 +247,7 @@ typedef struct rapt_chunk {
   float *output;              /**< Memory for the logits; NULL: the context's own. */
   size_t output_bytes;        /**< Size of `output`. */
   const float *logits;        /**< Set by rapt_step: where they are. The context's own hold until its next step. */
-  const float *embeddings;    /**< Vectors of the chunk's image and audio tokens in their order, as their entries give
-                                   them. */
+  const float *embeddings;    /**< Vectors of the chunk's image and audio tokens in order, as their entries give. */
   size_t embedding_bytes;     /**< Size of `embeddings`. */
   const int32_t *image_grids; /**< Rows and columns of the images that begin in it, i32 [images, 2]: see image_cell. */
   size_t image_grid_bytes;    /**< Size of `image_grids`. */
