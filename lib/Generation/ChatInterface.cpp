@@ -122,9 +122,8 @@ rapt_status rapt_chat_encode_images(const rapt_chat *chat, const rapt_tokenizer 
 static Outcome checkCounts(const size_t *counts, size_t messages, const char *what) {
   for (size_t i = 0; counts && i < messages; ++i)
     if (counts[i] > mostMedia)
-      return invalid("rapt_chat_encode_" + std::string(what) + ": message " + std::to_string(i) + " has " +
-                     std::to_string(counts[i]) + " " + what + ", at most " + std::to_string(mostMedia) +
-                     " are supported");
+      return invalid("rapt_chat_encode: message " + std::to_string(i) + " has " + std::to_string(counts[i]) + " " +
+                     what + ", at most " + std::to_string(mostMedia) + " are supported");
   return {};
 }
 
