@@ -17,14 +17,14 @@ struct PromptVectors::Kind {
 };
 
 /// Appends the vectors that `entry` makes of what is in the file `path`.
-static Outcome encode(const Model &model, const char *entry, const char *input, const char *output,
-                      const std::string &path, const std::vector<int64_t> &extents, std::vector<float> &values,
-                      std::vector<std::vector<float>> &list) {
+Outcome PromptVectors::encode(const Model &model, const char *entry, const char *input, const char *output,
+                              const std::string &path, const std::vector<int64_t> &extents, std::vector<float> &values,
+                              List &list) {
   std::vector<RowOutput> outputs;
   Outcome outcome = runTensors(model, {input}, {tensorOf(extents, values.data())}, {output}, outputs, entry);
   if (!outcome)
     return {outcome.status, json::printable(path) + ": " + outcome.message};
-  list.push_back(std::move(outputs[0].data));
+  list.push_back({size_t(outputs[0].shape[1]), std::move(outputs[0].data)});
   return {};
 }
 
@@ -69,8 +69,8 @@ Outcome PromptVectors::chooseStep(Model &model) const {
     return {};
   constexpr size_t usual = 512;
   size_t most = usual;
-  for (const std::vector<float> &vectors : images)
-    most = std::max(most, vectors.size() / size_t(model.info.hidden));
+  for (const Vectors &vectors : images)
+    most = std::max(most, vectors.count);
   model.stepTokens = std::min(int64_t(most), model.info.max_tokens);
   return {};
 }
@@ -113,11 +113,11 @@ Outcome PromptVectors::place(const Model &model, const Text &text, Prompt &promp
       ids.push_back(id);
       continue;
     }
-    const std::vector<float> &vectors = kind->list[next[kind - kinds]++];
+    const Vectors &vectors = kind->list[next[kind - kinds]++];
     mark(kind->begin);
-    ids.insert(ids.end(), vectors.size() / size_t(model.info.hidden), id);
+    ids.insert(ids.end(), vectors.count, id);
     mark(kind->end);
-    prompt.embeddings.insert(prompt.embeddings.end(), vectors.begin(), vectors.end());
+    prompt.embeddings.insert(prompt.embeddings.end(), vectors.numbers.begin(), vectors.numbers.end());
   }
   prompt.ids = std::move(ids);
   prompt.grids = grids;

@@ -16,8 +16,16 @@ public:
   Outcome place(const Model &model, const Text &text, Prompt &prompt) const;
 
 private:
-  using List = std::vector<std::vector<float>>; ///< vectors, one behind another, of each image or sound
+  /// Those of an image or a sound, one behind another, each with all of its parts.
+  struct Vectors {
+    size_t count;
+    std::vector<float> numbers;
+  };
+  using List = std::vector<Vectors>;
   struct Kind;
+  static Outcome encode(const Model &model, const char *entry, const char *input, const char *output,
+                        const std::string &path, const std::vector<int64_t> &extents, std::vector<float> &values,
+                        List &list);
   Outcome readImages(const Options &options, Model &model);
   Outcome readSounds(const Options &options, Model &model);
   Outcome chooseStep(Model &model) const;
