@@ -132,7 +132,7 @@ static void readOwnInputs(const DecoderSource &source, int64_t fallback, Decoder
                 std::to_string(spec.vocabulary) + ": a token has no row of inputs");
   own.tableScale = roundedToWeights(source, std::sqrt(double(own.columns)));
   if (source.isPart)
-    own.imageRow = config.getOptionalInt("pad_token_id", 0, own.words - 1).value_or(0);
+    own.placeholderRow = config.getOptionalInt("pad_token_id", 0, own.words - 1).value_or(0);
   spec.ownInputs = own;
 }
 
@@ -406,7 +406,7 @@ void readImages(huggingface::ModelDescription &model, VisionLanguageSpec &spec) 
   spec.skipped = 0;
   spec.squares = {.sideKey = "pooling_kernel_size", .side = 3, .patch = 16};
   if (spec.text.ownInputs)
-    spec.text.ownInputs->imageId = spec.imageId;
+    spec.text.ownInputs->placeholders.push_back(spec.imageId);
 }
 
 //===----------------------------------------------------------------------===//
@@ -493,6 +493,8 @@ void readSounds(huggingface::ModelDescription &model, VisionLanguageSpec &spec) 
   part.id = readId(whole, "audio_token_id", 258881, spec.text);
   part.beginId = readId(whole, "boa_token_id", 256000, spec.text);
   part.endId = readId(whole, "eoa_token_index", 258883, spec.text);
+  if (spec.text.ownInputs)
+    spec.text.ownInputs->placeholders.push_back(part.id);
 }
 
 /// The text part of a whole without images, or with them.

@@ -24,13 +24,17 @@ static Value asInteger(OpBuilder &builder, Location loc, Value index) {
 
 /// The rows of the table that the tokens have, as if all layers had one row.
 static Value rowsOf(const Scope &scope, Location loc, const OwnInputsSpec &o, Value ids) {
-  if (!o.imageId)
+  if (o.placeholders.empty())
     return ids;
   return mapElements(scope, loc, {{ids, {0}}}, [&](const Scope &inner, ValueRange elements) -> Value {
     OpBuilder &b = inner.builder;
     auto number = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, loc, value, 32); };
-    Value isImage = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, elements[0], number(*o.imageId));
-    return arith::SelectOp::create(b, loc, isImage, number(o.imageRow), elements[0]);
+    Value row = elements[0];
+    for (int64_t id : o.placeholders) {
+      Value isVector = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, elements[0], number(id));
+      row = arith::SelectOp::create(b, loc, isVector, number(o.placeholderRow), row);
+    }
+    return row;
   });
 }
 

@@ -190,8 +190,8 @@ struct ExpertsSpec {
 struct OwnInputsSpec {
   int64_t columns = 0, words = 0; ///< of a layer's input; rows of the table, which has the columns of all layers
   double tableScale = 1;
-  std::optional<int64_t> imageId; ///< of a token that stands for a vector of an image; empty: none
-  int64_t imageRow = 0;           ///< of that token
+  std::vector<int64_t> placeholders; ///< ids of tokens that stand for vectors of images and sounds
+  int64_t placeholderRow = 0;        ///< of those tokens
   std::string table = "embed_tokens_per_layer", projection = "per_layer_model_projection",
               projectionNorm = "per_layer_projection_norm";
   /// Parts of a layer.
