@@ -64,7 +64,7 @@ def run(function, environment, timeout=None):
     """The Outcome of a call. A child that takes longer than `timeout` seconds is killed with all that it started, as is what it leaves behind."""
     with tempfile.TemporaryFile() as log:
         parent = os.getpid()
-        # A collection would write to all objects that are there, and the child would copy their pages: up to 0.4 s of processor time.
+        # Garbage collection in the child would write to every object of the parent, and so copy its pages.
         gc.freeze()
         child = os.fork()
         if child == 0:

@@ -67,9 +67,9 @@ constexpr int64_t kLeastTasks = 8;
 constexpr int64_t kLeastGroupRows = 5;
 /// Steps of a group that a single row takes without a loop.
 constexpr int64_t kUnrolledSteps = 32;
-/// Rows of integers that take whole lines of a panel, which come faster out of memory than its halves one after the
-/// other, also where some sums go to the stack. Those of words take two registers a vector: one row without groups;
-/// others all rows in groups, whose sums live short.
+/// Most rows of integers in a tile that takes whole lines of a panel, which memory delivers faster than its two halves
+/// one after the other, even if some sums go to the stack. Rows in words, whose sums take two registers a vector, do so
+/// one at a time unless there are groups; rows in bytes always do in groups, whose sums are short-lived.
 constexpr int64_t kWideRows = 3;
 /// Registers beside the accumulators of integers: two vectors of weights and one of the row; where instructions add
 /// pairs of terms, a term; without such instructions its pieces.
