@@ -164,7 +164,7 @@ std::vector<Option> soundOptions() {
        real(&Options::compressionRatio, 0, 1e6, "from 0 on")},
       {{"logprob-threshold", "", "X", "reject a text whose tokens have a smaller mean log probability (-1)"},
        real(&Options::meanLogProbability, -1e6, 0, "up to 0")},
-      {{"no-speech-threshold", "", "X", "skip windows that are silent with a larger probability (none)"},
+      {{"no-speech-threshold", "", "X", "skip windows that are silent with a probability above X (none)"},
        real(&Options::noSpeech, 0, 1, "from 0 to 1")}};
 }
 
