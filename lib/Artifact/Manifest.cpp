@@ -88,12 +88,12 @@ std::string quantizationOf(const std::vector<Parameter> &parameters) {
 }
 
 uint32_t abiMinorOf(const Manifest &manifest) {
-  if (manifest.model && manifest.model->audioToken)
-    return 11; // vectors of sounds among those of images
+  if (manifest.model && manifest.model->readsVectors())
+    return 11; // vectors of images and sounds, which name their tokens
   if (manifest.windowCache || (manifest.model && (manifest.model->imageHeight || !manifest.model->adapters.empty())))
     return 10; // a second cache, which forgets; sources that are images; sequences choose among adapters
-  if (manifest.model && (manifest.model->featureFrames || manifest.model->readsVectors()))
-    return 9; // sources of features; vectors in place of tokens
+  if (manifest.model && manifest.model->featureFrames)
+    return 9; // sources of features
   if (manifest.device)
     return 8; // launches tell their dispatches and flags
   if (manifest.variants.size() > 1)

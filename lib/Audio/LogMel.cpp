@@ -148,16 +148,11 @@ std::unique_ptr<Extractor> makeExtractor(const Extraction &how) {
 LogMel::LogMel(const Extraction &how)
     : Extractor(how), hann(hannWindow(how.fftSize)), filters(makeMelFilters(how.bins, how.fftSize, how.rate)) {}
 
-Expected<int64_t> LogMel::frames(size_t count) const {
+Expected<std::array<int64_t, 2>> LogMel::shape(size_t count) const {
   int64_t length = std::max(int64_t(std::min(count, size_t(mostSamples) + 1)), how.windowSamples());
   if (count > size_t(mostSamples) || length / how.hop > mostFrames(how.bins))
     return tooLong(count, std::min(mostSamples, mostFrames(how.bins) * how.hop));
-  return length / how.hop;
-}
-
-Expected<std::array<int64_t, 2>> LogMel::shape(size_t count) const {
-  RAPT_ASSIGN_OR_RETURN(int64_t frames, this->frames(count));
-  return std::array{how.bins, frames};
+  return std::array{how.bins, length / how.hop};
 }
 
 /// A frame begins before the sound or ends behind it: there the sound is reflected at its first and last sample.

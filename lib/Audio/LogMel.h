@@ -74,8 +74,7 @@ class LogMel : public Extractor {
 public:
   explicit LogMel(const Extraction &how);
 
-  /// Frames of `count` samples: those of a window at least; longer sound is not cut. Error: too many.
-  Expected<int64_t> frames(size_t count) const;
+  /// Frames are those of a window at least; longer sound is not cut.
   Expected<std::array<int64_t, 2>> shape(size_t count) const override;
 
 private:

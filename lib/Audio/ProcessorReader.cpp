@@ -59,24 +59,22 @@ Status readFlag(Read &, const json::Value &value, Where where) {
   return value.asBool() ? Status() : Status(mustBe(where, value, "true or false"));
 }
 
-Setter positive(double Read::*member, double most) {
+Setter number(double Read::*member, double most, bool mayBeZero, std::string expected) {
   return [=](Read &how, const json::Value &value, Where where) -> Status {
     std::optional<double> number = value.asNumber();
-    if (!number || !(*number > 0 && *number <= most))
-      return mustBe(where, value, "a number above 0, at most " + std::to_string(int64_t(most)));
+    if (!number || !(*number >= 0 && *number <= most) || (*number == 0 && !mayBeZero))
+      return mustBe(where, value, expected);
     how.*member = *number;
     return {};
   };
 }
 
-Setter frequency(double Extraction::*member) {
-  return [=](Read &how, const json::Value &value, Where where) -> Status {
-    std::optional<double> number = value.asNumber();
-    if (!number || !(*number >= 0 && *number <= mostRate))
-      return mustBe(where, value, "a frequency from 0 to " + std::to_string(mostRate) + " Hz");
-    how.*member = *number;
-    return {};
-  };
+Setter positive(double Read::*member, int64_t most) {
+  return number(member, double(most), /*mayBeZero=*/false, "a number above 0, at most " + std::to_string(most));
+}
+
+Setter frequency(double Read::*member) {
+  return number(member, mostRate, /*mayBeZero=*/true, "a frequency from 0 to " + std::to_string(mostRate) + " Hz");
 }
 
 /// A number for each bin, which checkTogether counts.

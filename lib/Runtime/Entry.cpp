@@ -117,7 +117,10 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
                        "the model %s is no decoder: it has no entry step, cache, vocabulary or bounds", m.name.c_str());
   const bool readsVectors = m.readsVectors(), readsSource = module.findEntry(encodeEntry) >= 0 && m.hasCache;
   const uint32_t parts = part::Always | states | (!states || namesOne(Role::BlockTable) ? part::Paged : 0) |
-                         (readsSource ? part::Source : 0) | (readsVectors ? part::Images : 0) |
+                         (readsSource ? part::Source : 0) |
+                         (!readsVectors                 ? 0
+                          : namesOne(Role::EmbeddingOf) ? part::Images | part::TokenVectors
+                                                        : part::Images | part::VectorTokens) |
                          (namesOne(Role::SeenEnd) ? part::WholeImages : 0) | (m.cacheCount > 1 ? part::Windowed : 0) |
                          (m.adapters.empty() ? 0 : part::Adapters) |
                          (namesOne(Role::TextLength) ? part::LongTexts : 0) |

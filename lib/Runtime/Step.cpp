@@ -542,20 +542,29 @@ int64_t Step::fillEmbeddings() {
   const int64_t width = entry.columns;
   const Manifest &m = *c.module->manifest;
   const int32_t *const rowBegin = c.integers(Role::RowBegin), *const ids = c.integers(Role::Tokens);
-  int32_t *const tokens = c.integers(Role::EmbeddingTokens);
+  const bool namesTokens = entry.has(Role::EmbeddingTokens); // if not, each token names its vector
+  int32_t *const named = c.integers(namesTokens ? Role::EmbeddingTokens : Role::EmbeddingOf);
   float *const vectors = c.numbers(Role::Embeddings);
   int32_t next = 0;
   for (size_t r = 0; r < rows; ++r) {
     const Piece &p = c.pieces[r];
     const int32_t first = next;
-    for (int32_t t = rowBegin[r]; t < rowBegin[r + 1]; ++t)
-      if (m.isPlaceholder(ids[t]))
-        tokens[next++] = t;
+    for (int32_t t = rowBegin[r]; t < rowBegin[r + 1]; ++t) {
+      const bool isPlaceholder = m.isPlaceholder(ids[t]);
+      if (!namesTokens)
+        named[t] = isPlaceholder ? next : -1;
+      else if (isPlaceholder)
+        named[next] = t;
+      next += isPlaceholder;
+    }
     if (next > first)
       memcpy(vectors + first * width, chunks.get(p.chunk, &rapt_chunk::embeddings) + p.embedding * width,
              size_t((next - first) * width) * sizeof(float));
   }
-  return next;
+  if (namesTokens || next > 0)
+    return next;
+  memset(vectors, 0, size_t(width) * sizeof(float));
+  return 1; // which no token names
 }
 
 void Step::scatter() {

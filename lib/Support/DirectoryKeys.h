@@ -13,6 +13,9 @@
 
 namespace rapt {
 
+/// The section of an artifact with the feature_extractor of a model that reads sounds beside images.
+inline constexpr const char *extractorFile = "feature_extractor.json";
+
 struct DirectoryKey {
   enum class Use {
     Obeyed,

@@ -14,6 +14,8 @@ static std::string exampleInput(const ExampleModel &model) {
   const std::string image = "--image FILE, a JPEG, PNG or WebP image";
   if (model.task == "zero-shot-image-classification")
     return (model.texts.hasTokenizer ? "-p \"a cat\" -p \"a dog\" " : "") + image;
+  if (model.task == "image-feature-extraction")
+    return "--output last_hidden_state=FILE.npy " + image;
   return model.task.starts_with("image-") && model.task != "image-text-to-text" ? image : "";
 }
 

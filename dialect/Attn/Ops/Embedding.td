@@ -74,7 +74,7 @@ def Attn_WriteRowsOp : Attn_TensorOp<"write_rows", [Attn_HasElementTypes<["getEl
   let arguments = (ins Attn_RowWriteAttr:$kind, Attn_Matrix:$input, Attn_RankedTensor:$values, Optional<Index>:$layer, 1DTensorOf<[I32]>:$rows);
   let results = (outs Attn_Matrix:$result);
   let assemblyFormat = [{
-    $kind $input `,` $values (`[` $layer^ `]`)? `,` $rows attr-dict `:` type($input) `,` type($values) `,` type($rows)
+    `` $kind $input `,` $values (`[` $layer^ `]`)? `,` $rows attr-dict `:` type($input) `,` type($values) `,` type($rows)
   }];
   let hasVerifier = 1;
 }

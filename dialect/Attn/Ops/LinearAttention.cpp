@@ -54,7 +54,7 @@ static LogicalResult verifyHeads(LinearAttentionOp op) {
 }
 
 LogicalResult LinearAttentionOp::verify() {
-  RankedTensorType query = getQuery().getType(), key = getKey().getType(), value = getValue().getType();
+  RankedTensorType query = getQuery().getType(), key = getKey().getType();
   if (query.getDimSize(2) != key.getDimSize(2))
     return emitOpError() << "query " << query << " and key " << key << " have different channels";
   for (Value tensor : {getKey(), getValue(), getDecay(), getBeta()})

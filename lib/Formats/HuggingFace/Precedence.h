@@ -23,9 +23,6 @@ struct DefaultClasses {
   std::string_view extractor = {};       ///< of sounds beside images
 };
 
-/// The side file that has the feature_extractor of a model that reads sounds beside images.
-inline constexpr const char *extractorFile = "feature_extractor.json";
-
 /// special_tokens_map.json comes before tokenizer_config.json, unless the latter has added_tokens_decoder. Where
 /// tokenizer_config.json names no class, it is that of config.json, or the one of the model's type.
 void settleTokenizer(DefaultClasses classes, ConfigReader &config, SideFiles &files);

@@ -67,8 +67,7 @@ Outcome PromptVectors::chooseStep(Model &model) const {
     return {RAPT_BAD_FILE, tensors.error().message};
   if (std::find(tensors->begin(), tensors->end(), nameOf(EntryRole::SeenEnd)) == tensors->end())
     return {};
-  constexpr size_t usual = 512;
-  size_t most = usual;
+  size_t most = 512; // rapt_context_options::max_step_tokens by default
   for (const Vectors &vectors : images)
     most = std::max(most, vectors.count);
   model.stepTokens = std::min(int64_t(most), model.info.max_tokens);

@@ -1,5 +1,6 @@
 #include "lib/Generation/CommandLine/SoundReader.h"
 #include "lib/Generation/CommandLine/Console.h"
+#include "lib/Support/DirectoryKeys.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
@@ -24,7 +25,7 @@ Outcome SoundReader::check(const Model &model) const {
 
 Outcome SoundReader::open(const Model &model) {
   const bool isOfPrompts = model.readsSounds();
-  const char *const name = isOfPrompts ? "feature_extractor.json" : "preprocessor_config.json";
+  const char *const name = isOfPrompts ? extractorFile : "preprocessor_config.json";
   size_t bytes = 0;
   const void *json = rapt_module_section(model.module.get(), name, &bytes);
   if (!json)
@@ -38,7 +39,7 @@ Outcome SoundReader::open(const Model &model) {
   processor.reset(opened);
   RAPT_RETURN_IF_ERROR(outcome);
   if (const rapt_status status = rapt_audio_processor_get_info(opened, &info); status != RAPT_OK)
-    return {status, "preprocessor_config.json: the processor says nothing about its features"};
+    return {status, std::string(name) + ": the processor says nothing about its features"};
   return isOfPrompts ? Outcome{} : check(model);
 }
 

@@ -137,7 +137,7 @@ Outcome TextJob::prepare() {
          std::to_string(sentences.mostTokens) +
          " tokens, at which sentence-transformers cuts them (max_seq_length); they are read whole");
   note(std::string(model.info.name) + ": " + model.info.task + ", " + counted(texts, "text") +
-       (texts == 1 ? " of " : " of together ") + counted(tokens, "token"));
+       (texts == 1 ? " of " : ", ") + counted(tokens, "token") + (texts == 1 ? "" : " in all"));
   return {};
 }
 

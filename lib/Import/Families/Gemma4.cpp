@@ -368,14 +368,6 @@ ProjectorSpec projectorOf(huggingface::ModelDescription &model, const std::strin
   return projector;
 }
 
-int64_t readId(ConfigReader &config, const char *key, int64_t fallback, const DecoderSpec &text) {
-  const int64_t value = config.getInt(key, 0, INT32_MAX, fallback);
-  if (config.errors() && value >= text.vocabulary)
-    config.fail(std::string(key) + " " + std::to_string(value) + " is not below vocab_size " +
-                std::to_string(text.vocabulary));
-  return value;
-}
-
 void readImages(huggingface::ModelDescription &model, VisionLanguageSpec &spec) {
   ConfigReader &whole = model.config();
   std::optional<ConfigReader> config = whole.open("vision_config");
@@ -400,9 +392,9 @@ void readImages(huggingface::ModelDescription &model, VisionLanguageSpec &spec) 
                      : model.choosePrefix({"model.vision_tower.", "vision_tower."}, kernel);
   image.stack = "vision";
   spec.projector = projectorOf(model, "embed_vision.", norm);
-  spec.imageId = readId(whole, imageIdKeys[1], 258880, spec.text);
-  spec.beginId = readId(whole, "boi_token_id", 255999, spec.text);
-  spec.endId = readId(whole, "eoi_token_id", 258882, spec.text);
+  spec.imageId = readMediaId(whole, imageIdKeys[1], 258880, spec.text);
+  spec.beginId = readMediaId(whole, "boi_token_id", 255999, spec.text);
+  spec.endId = readMediaId(whole, "eoi_token_id", 258882, spec.text);
   spec.skipped = 0;
   spec.squares = {.sideKey = "pooling_kernel_size", .side = 3, .patch = 16};
   if (spec.text.ownInputs)
@@ -490,9 +482,9 @@ void readSounds(huggingface::ModelDescription &model, VisionLanguageSpec &spec) 
               harmless::keys({}, {"architectures", "audio_samples_per_token", "dtype", "hidden_size",
                                   "initializer_range", "output_proj_dims", "torch_dtype"}));
   part.projector = projectorOf(model, "embed_audio.", norm);
-  part.id = readId(whole, "audio_token_id", 258881, spec.text);
-  part.beginId = readId(whole, "boa_token_id", 256000, spec.text);
-  part.endId = readId(whole, "eoa_token_index", 258883, spec.text);
+  part.id = readMediaId(whole, "audio_token_id", 258881, spec.text);
+  part.beginId = readMediaId(whole, "boa_token_id", 256000, spec.text);
+  part.endId = readMediaId(whole, "eoa_token_index", 258883, spec.text);
   if (spec.text.ownInputs)
     spec.text.ownInputs->placeholders.push_back(part.id);
 }

@@ -12,7 +12,6 @@
 #include "lib/Import/Families/QwenVision.h"
 #include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Specs/DecoderConfig.h"
-#include "llvm/ADT/STLExtras.h"
 
 using namespace rapt;
 using namespace rapt::importing;

@@ -39,11 +39,12 @@ struct QwenWhole {
   std::string_view modelType, architecture;
   std::span<const TextFamily> texts;
   int64_t imageId, vectorWidth;
-  std::vector<int64_t> deepLayers;
+  std::span<const int64_t> deepLayers;
 };
+constexpr int64_t deepLayersOfVL[] = {8, 16, 24};
 const QwenWhole wholes[] = {
-    {"qwen3_vl", "Qwen3VLForConditionalGeneration", textsOfVL, 151655, 3584, {8, 16, 24}},
-    {"qwen3_vl_moe", "Qwen3VLMoeForConditionalGeneration", textsOfVLMoe, 151655, 3584, {8, 16, 24}},
+    {"qwen3_vl", "Qwen3VLForConditionalGeneration", textsOfVL, 151655, 3584, deepLayersOfVL},
+    {"qwen3_vl_moe", "Qwen3VLMoeForConditionalGeneration", textsOfVLMoe, 151655, 3584, deepLayersOfVL},
     {"qwen3_5", "Qwen3_5ForConditionalGeneration", textsOf35, 248056, 3584, {}},
     {"qwen3_5_moe", "Qwen3_5MoeForConditionalGeneration", textsOf35, 248056, 3584, {}}};
 
@@ -105,11 +106,11 @@ void readTokens(ConfigReader &config, VisionSpec &spec) {
 }
 
 /// The layers of deepstack_visual_indexes, ascending; those of the class without the key.
-std::vector<int64_t> readDeepLayers(ConfigReader &config, int64_t layers, const std::vector<int64_t> &fallback) {
+std::vector<int64_t> readDeepLayers(ConfigReader &config, int64_t layers, std::span<const int64_t> fallback) {
   constexpr const char *key = "deepstack_visual_indexes";
   const json::Value *value = config.getRaw(key);
   if (!value)
-    return fallback;
+    return {fallback.begin(), fallback.end()};
   std::vector<int64_t> numbers;
   for (const json::Value &each : value->asArray() ? *value->asArray() : json::Array{json::Value()}) {
     const int64_t number = each.asInteger().value_or(-1), least = numbers.empty() ? 0 : numbers.back() + 1;
@@ -206,10 +207,7 @@ ImportedModule importing::importQwenWhole(mlir::MLIRContext &context, huggingfac
   VisionLanguageSpec spec;
   spec.text = readTextPart({model, config, options}, whole.texts, /*isAlone=*/false);
   readImages(model, whole, spec);
-  spec.imageId = config.getInt(imageIdKeys[1], 0, INT32_MAX, whole.imageId);
-  if (config.errors() && spec.imageId >= spec.text.vocabulary)
-    config.fail(std::string(imageIdKeys[1]) + " " + std::to_string(spec.imageId) + " is not below vocab_size " +
-                std::to_string(spec.text.vocabulary));
+  spec.imageId = readMediaId(config, imageIdKeys[1], whole.imageId, spec.text);
   spec.skipped = 0;
   spec.harmlessKeys = marks;
   spec.ignoredTensors = {"*mtp.*"};

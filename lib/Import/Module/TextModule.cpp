@@ -115,7 +115,7 @@ static SequenceFacts sequenceFactsOf(MLIRContext &context, const ModelFacts &fac
     all.buffers[EntryRole::TextLength].limit = extra.longestShortText + 2;
   }
   if (extra.readsImages) {
-    all.parts |= part::Images;
+    all.parts |= part::Images | part::VectorTokens;
     SmallVector<int64_t> &numbers = all.buffers[EntryRole::Embeddings].numbers;
     numbers = {facts.hidden};
     if (extra.imageLayers)

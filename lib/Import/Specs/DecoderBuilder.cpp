@@ -208,15 +208,15 @@ Status importing::buildDecoderStep(DecoderModule &decoder, const DecoderSpec &sp
       .rows = decoder.rows(),
       .caches = decoder.caches(),
       .windowTable = decoder.argument(EntryRole::WindowTable),
-      .matrices = decoder.argument(EntryRole::State),
-      .lastInputs = decoder.argument(EntryRole::ConvState),
-      .stateSlot = decoder.argument(EntryRole::StateSlot),
-      .stateTarget = decoder.argument(EntryRole::StateTarget),
       .adapters = decoder.adapters(),
       .textLength = decoder.argument(EntryRole::TextLength),
       .rotaryPositions = decoder.argument(EntryRole::RotaryPositions),
       .images = {decoder.argument(EntryRole::Embeddings), decoder.argument(EntryRole::EmbeddingTokens)},
-      .seenEnd = decoder.argument(EntryRole::SeenEnd)};
+      .seenEnd = decoder.argument(EntryRole::SeenEnd),
+      .matrices = decoder.argument(EntryRole::State),
+      .lastInputs = decoder.argument(EntryRole::ConvState),
+      .stateSlot = decoder.argument(EntryRole::StateSlot),
+      .stateTarget = decoder.argument(EntryRole::StateTarget)};
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkDecoder(Walk(decoder.scope()), spec, inputs, map));
   ValueRange kept = ValueRange(last).drop_front();
   decoder.endStep(kept.take_front(inputs.caches.size()), last[0], kept.drop_front(inputs.caches.size()));

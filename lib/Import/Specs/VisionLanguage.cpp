@@ -207,6 +207,15 @@ Expected<std::vector<DimBounds>> dimsOf(MLIRContext &context, const huggingface:
 
 } // namespace
 
+int64_t importing::readMediaId(huggingface::ConfigReader &config, const char *key, int64_t fallback,
+                               const DecoderSpec &text) {
+  const int64_t id = config.getInt(key, 0, INT32_MAX, fallback);
+  if (config.errors() && id >= text.vocabulary)
+    config.fail(std::string(key) + " " + std::to_string(id) + " is not below vocab_size " +
+                std::to_string(text.vocabulary));
+  return id;
+}
+
 ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface::ModelDescription &model,
                                                const ImportOptions &options, const VisionLanguageSpec &spec) {
   const DecoderSpec &text = spec.text;

@@ -28,6 +28,10 @@ struct ProjectorSpec {
 /// Keys of the token that stands for a vector of an image.
 inline constexpr const char *imageIdKeys[] = {"image_token_index", "image_token_id"};
 
+/// The id that the key gives: of the token that stands for a vector, or of one ahead of such tokens or behind them. An
+/// error of the config where the text's vocabulary has no such id.
+int64_t readMediaId(huggingface::ConfigReader &config, const char *key, int64_t fallback, const DecoderSpec &text);
+
 /// How a class of processors cuts images into the squares that vectors stand for: a key of preprocessor_config.json
 /// with the patches on a side of a square, what the class takes without it and without patch_size, and the frames of a
 /// patch; 0: the class has no such key.

@@ -40,6 +40,8 @@ TEST(Example, Masks) {
 TEST(Example, FilesAndNumbers) {
   EXPECT_EQ(example("automatic-speech-recognition", chats), "--audio FILE, a WAV, FLAC, Ogg or MP3 file");
   EXPECT_EQ(example("image-classification", none), "--image FILE, a JPEG, PNG or WebP image");
+  EXPECT_EQ(example("image-feature-extraction", none),
+            "--output last_hidden_state=FILE.npy --image FILE, a JPEG, PNG or WebP image");
   EXPECT_EQ(example("zero-shot-image-classification", reads),
             "-p \"a cat\" -p \"a dog\" --image FILE, a JPEG, PNG or WebP image");
   EXPECT_EQ(example("tabular-regression", none), "--vector X,Y,..., once for each vector");

@@ -132,10 +132,12 @@ int64_t Generation::cacheTokens() const {
 }
 
 std::string Generation::summary() const {
-  const std::string prompts = all.size() == 1 ? "prompt of " : std::to_string(all.size()) + " prompts of together ";
+  const std::string tokens = counted(promptTokens(), "token"),
+                    prompts = all.size() == 1 ? "prompt of " + tokens
+                                              : std::to_string(all.size()) + " prompts, " + tokens + " in all";
   return std::string(model.info.name) + ": " + model.info.task + ", " +
-         (model.hasImageSource() ? counted(all.size(), "image") : prompts + counted(promptTokens(), "token")) +
-         ", cache for " + grouped(uint64_t(all.size() == 1 ? all[0].kept : cacheTokens())) + "; " + all[0].summary();
+         (model.hasImageSource() ? counted(all.size(), "image") : prompts) + ", cache for " +
+         grouped(uint64_t(all.size() == 1 ? all[0].kept : cacheTokens())) + "; " + all[0].summary();
 }
 
 Outcome Generation::prepare() {
