@@ -73,7 +73,7 @@ struct EncoderSpec : TextSpec {
   std::array<std::string, 2> furtherPrefixes = {"", ""}; ///< of checkpoints without the first one
   std::optional<RelativeBiasSpec> relativeBias;
   std::optional<DisentangledSpec> disentangled;
-  std::optional<TokenConvolutionSpec> convolution;
+  std::optional<TokenConvolutionSpec> tokenConvolution;
   EncoderHead head = EncoderHead::None;
   MaskedLMSpec masked;
   std::optional<TextPairSpec> textPair;

@@ -25,6 +25,10 @@ CASES = {
     "vector of qwen3": (("qwen3", "tied", "", {"is_causal": False}), MODULES, ("around",)),
     "class of qwen3_5": (("qwen3_5_text", "plain", SCORE, {"pad_token_id": 3}), {}, ("padding", "delta rule", "gate of attention")),
     "vector of lfm2": (("lfm2", "types", "", {}), MODULES, ("first gate", "last gate")),
+    "class of gemma4": (("gemma4_text", "plain", SCORE, {"pad_token_id": 3}), {}, ("padding", "window", "the last source", "inputs of layers", "two bases")),
+    "vector of gemma4": (("gemma4_text", "plain", "", {"use_bidirectional_attention": "all"}), MODULES, ("around", "half of the window", "the last source")),
+    "class of kimi_linear": (("kimi_linear", "plain", SCORE, {"pad_token_id": 3}), {},
+                             ("padding", "delta rule", "norm of the latents", "part of the keys that heads share", "decay of each channel")),
 }
 
 
