@@ -297,7 +297,8 @@ static Expected<bool> readsWholeTexts(huggingface::ModelDescription &model, Deco
 static std::string unsupportedPart(const DecoderSpec &spec) {
   if (!spec.embedding.projection.empty())
     return "an embedding that is narrower than its layers";
-  if (spec.isBidirectional && !spec.mixers.empty())
+  const bool isCentered = spec.convolution && spec.convolution->convolution.isCentered;
+  if (spec.isBidirectional && !spec.mixers.empty() && !isCentered)
     return "recurrences or causal convolutions of tokens that see those behind them";
   if (spec.isBidirectional && !spec.attention.slopes.empty())
     return "biases by distance between tokens that see those behind them";
@@ -321,6 +322,8 @@ static Expected<EncoderSpec> asEncoder(const DecoderSpec &spec, const DecoderFam
   encoder.furtherPrefixes = {spec.prefixes[1], spec.prefixOfTexts};
   encoder.isCausal = !spec.isBidirectional;
   encoder.head = *spec.wholeHead;
+  encoder.isTied = spec.head.isTied;
+  encoder.masked = {.path = spec.head.prefix, .transform = {}, .bias = "", .weight = spec.head.weight + ".weight"};
   encoder.classifier = {.transform = {},
                         .projection = "score",
                         .isPooler = false,

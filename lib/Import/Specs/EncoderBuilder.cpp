@@ -140,8 +140,8 @@ ImportedModule importing::importEncoder(MLIRContext &context, huggingface::Model
                                         const ImportOptions &options, EncoderSpec spec) {
   RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
   RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, spec.positions, spec.positionsKey));
-  if (spec.tokenConvolution)
-    RAPT_RETURN_IF_ERROR(checkSpacedRows(model, options, spec.tokenConvolution->margin()));
+  if (const int64_t margin = spec.margin())
+    RAPT_RETURN_IF_ERROR(checkSpacedRows(model, options, margin));
 
   RAPT_RETURN_IF_ERROR(dropHead(model, spec));
   if (spec.head == EncoderHead::None) {

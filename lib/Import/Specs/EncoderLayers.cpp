@@ -52,6 +52,7 @@ Value noKeys(const Scope &top, const AttentionSpec &attention, Value x) {
 /// Values that all layers read besides their weights.
 struct SharedValues {
   Value rowBegin;
+  Value ids;               ///< of the tokens; null: no convolution reads some that are behind its token
   OwnInputs own;           ///< where layers have inputs of their own
   ValueRange rotation;     ///< tables of rotary embedding
   Value relativePositions; ///< embeddings of distances; null: none
@@ -101,7 +102,7 @@ public:
       keepSeen(op, window);
       return {flatHeads(scope, loc, op.getResult()), op};
     };
-    MixerStates states{.rowBegin = shared.rowBegin}; // every text begins with zeros and leaves none
+    MixerStates states{.rowBegin = shared.rowBegin, .ids = shared.ids}; // every text begins with zeros and leaves none
     next[0] = walkLayer(layer, spec, state[0],
                         {.rotation = shared.rotation,
                          .attend = attend,
@@ -130,6 +131,7 @@ private:
       return value;
     };
     shared.rowBegin = take(true);
+    shared.ids = take(spec.ahead() != 0);
     const bool hasOwn = spec.ownInputs.has_value();
     shared.own = {.columns = take(hasOwn), .rows = take(hasOwn)};
     shared.convolved = takeLast(spec.tokenConvolution.has_value());
@@ -202,6 +204,8 @@ Expected<SmallVector<Value>> importing::walkEncoderLayers(const Walk &walk, cons
                       .shared = {tokens.rowBegin},
                       .adapters = tokens.adapters,
                       .haveOneWeight = spec.sharesLayers};
+  if (spec.ahead())
+    layers.shared.push_back(tokens.ids);
   if (spec.ownInputs)
     layers.shared.append({own.columns, own.rows});
   layers.further = walk.emit(

@@ -22,6 +22,7 @@ CLASSES = {"gemma": "Gemma", "gemma2": "Gemma2", "gemma3_text": "Gemma3Text", "g
            "gemma4_text": "Gemma4Text", "kimi_linear": "KimiLinear"}
 
 # The head of a class -> the part of its tensors, their rows, and whether they have a bias
+TABLE = "ForMaskedLM"  # its matrix is the table of words
 HEADS = {"ForSequenceClassification": ("score", LABELS, False), "ForTokenClassification": ("score", LABELS, True),
          "ForQuestionAnswering": ("qa_outputs", 2, True)}
 
@@ -42,8 +43,10 @@ class Model:
 
     def __init__(self, config, tensors, head, part, modules=None, without=()):
         self.config, self.tensors, self.head, self.part, self.modules, self.without = config, tensors, head, part, modules, without
-        self.decoder = FAMILIES[config["model_type"]].Model(config, tensors, without)
+        kind = config["model_type"]
+        self.decoder = FAMILIES["lfm2" if kind == "lfm2_bidirectional" else kind].Model(config, tensors, without)
         says = config.get("use_bidirectional_attention") in (True, "all") or not config.get("is_causal", True)
+        says = says or "Lfm2Bidirectional" in config.get("architectures", [""])[0]
         self.decoder.around = says and "around" not in without
 
     def dense(self, x):
@@ -67,6 +70,8 @@ class Model:
         if self.head == "ForQuestionAnswering":
             start, end = self.dense(x).T
             return {"start_logits": start, "end_logits": end}
+        if self.head == TABLE:
+            return {"logits": x @ self.tensors["model.embed_tokens.weight"].astype(numpy.float64).T}
         pooler = bert.Model.__new__(bert.Model)
         pooler.modules, pooler.kind = self.modules or ("mean_tokens", False), numpy.float64
         return {"last_hidden_state": x, "sentence_embedding": pooler.sentence(x)}
