@@ -409,6 +409,7 @@ void readImages(huggingface::ModelDescription &model, VisionLanguageSpec &spec) 
   spec.imageId = readId(whole, imageIdKeys[1], 258880, spec.text);
   spec.beginId = readId(whole, "boi_token_id", 255999, spec.text);
   spec.endId = readId(whole, "eoi_token_id", 258882, spec.text);
+  spec.videoId = readVideoId(model, 258884, spec.text.vocabulary);
   spec.skipped = 0;
   spec.squares = {.sideKey = "pooling_kernel_size", .side = 3, .patch = 16};
   if (spec.text.ownInputs)

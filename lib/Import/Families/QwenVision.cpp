@@ -210,6 +210,7 @@ ImportedModule importing::importQwenWhole(mlir::MLIRContext &context, huggingfac
   if (config.errors() && spec.imageId >= spec.text.vocabulary)
     config.fail(std::string(imageIdKeys[1]) + " " + std::to_string(spec.imageId) + " is not below vocab_size " +
                 std::to_string(spec.text.vocabulary));
+  spec.videoId = readVideoId(model, whole.imageId + 1, spec.text.vocabulary);
   spec.skipped = 0;
   spec.harmlessKeys = marks;
   spec.ignoredTensors = {"*mtp.*"};
