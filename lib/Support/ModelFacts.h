@@ -28,9 +28,11 @@ struct ModelFacts {
 
   /// Whether tokens of a text may stand for vectors of images, or of sounds.
   bool readsVectors() const { return imageToken || audioToken; }
-  /// The tokens that do, as the compiled code and C have them: -1, which no token is, where none does.
+  /// The tokens that do, and one that would, as the compiled code and C have them: -1, which no token is, where none
+  /// does.
   int32_t imageId() const { return int32_t(imageToken.value_or(-1)); }
   int32_t audioId() const { return int32_t(audioToken.value_or(-1)); }
+  int32_t videoId() const { return int32_t(videoToken.value_or(-1)); }
   /// Whether token `id` of a text stands for a vector.
   bool isPlaceholder(int32_t id) const { return id == imageId() || id == audioId(); }
   /// How many of the tokens do.

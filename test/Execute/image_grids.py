@@ -274,6 +274,10 @@ def check_text(test):
         assert beam["tokens"] == wanted, (prompt, beam, wanted)
         seen.add(tuple(wanted))
     assert len(seen) == 3, "the images make no difference"
+    video = f"w{qwen_vision.VIDEO}"
+    refused = ", which stands for a video: videos are not supported; give frames of it as images (--image)"
+    test.run("-p", f"{video} w5 {video}", fails=f"the prompt has 2 times {video}{refused}")
+    test.run("-p", f"<image> {video}", "--image", paths[0], fails=f"the prompt has 1 times {video}{refused}")
     long = os.path.join(test.work, "long.png")
     image_text.write_image(long, numpy.zeros((1, 201, 3), numpy.uint8))
     test.run("-p", "<image>", "--image", long, fails="long.png: an image of 201 x 1 pixels is more than 200 times as long as wide, which the model's processor refuses")

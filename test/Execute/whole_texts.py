@@ -23,6 +23,8 @@ TEXTS, TOKENS, SPANS = text_decoders.HEADS
 PADDED = {"pad_token_id": PAD}
 # Like EmbeddingGemma: tokens see both sides, windows are halved, two linear layers are behind the mean.
 AROUND = {"use_bidirectional_attention": True, "architectures": ["Gemma3TextModel"]}
+ALL = {"use_bidirectional_attention": "all", "architectures": ["Gemma4TextModel"]}
+BOTH = {"architectures": ["Lfm2BidirectionalModel"]}
 LINEAR = ((80, False, "identity"), (24, False, "identity"))
 
 # name -> (family, case, head, changes of the configuration, further arguments of make)
@@ -38,14 +40,26 @@ CASES.update({
     "gemma3-vectors": ("gemma3_text", "plain", "", AROUND, {"modules": ("mean_tokens", True, LINEAR), "prefix": ""}),
     "gemma3-texts-around": ("gemma3_text", "pattern", TEXTS, {**AROUND, **PADDED, "architectures": ["Gemma3TextForSequenceClassification"]}, {}),
     "lfm2-vectors": ("lfm2", "types", "", {"architectures": ["Lfm2Model"]}, {"modules": ("lasttoken", True), "prefix": ""}),
+    "gemma4-vectors": ("gemma4_text", "same-keys", "", {"architectures": ["Gemma4TextModel"]}, {"modules": ("lasttoken", True), "prefix": ""}),
+    "gemma4-around": ("gemma4_text", "plain", "", ALL, {"modules": ("mean_tokens", True, LINEAR), "prefix": ""}),
+    "gemma4-texts-around": ("gemma4_text", "defaults", TEXTS, {"use_bidirectional_attention": "all", "is_causal": False, **PADDED}, {}),
+    "gemma4-experts": ("gemma4_text", "experts", TEXTS, PADDED, {}),
+    "kimi-vectors": ("kimi_linear", "one", "", {"architectures": ["KimiLinearModel"]}, {"modules": ("lasttoken", True), "prefix": ""}),
+    "lfm2-around": ("lfm2", "plain", "", BOTH, {"modules": ("cls_token", True), "prefix": ""}),
+    "lfm2-words": ("lfm2", "types", text_decoders.TABLE, {**BOTH, "architectures": ["Lfm2BidirectionalForMaskedLM"], "tie_word_embeddings": True}, {"prefix": "lfm2."}),
+    "lfm2_bidirectional-texts": ("lfm2", "old", TEXTS, {**PADDED, "model_type": "lfm2_bidirectional", "conv_zero_padding": False,
+                                                       "architectures": ["Lfm2BidirectionalForSequenceClassification"]}, {}),
+    "lfm2_bidirectional-tokens": ("lfm2", "types", TOKENS, {"model_type": "lfm2_bidirectional", "architectures": ["Lfm2BidirectionalForTokenClassification"]}, {}),
     "mamba2-states": ("mamba2", "plain", "", {"architectures": ["Mamba2Model"]}, {"prefix": ""}),
     "granitemoehybrid-vectors-bf16": ("granitemoehybrid", "rope", "", {}, {"modules": ("mean_tokens", True), "dtype": "BF16"}),
     "qwen3-vectors-bf16": ("qwen3", "plain", "", {}, {"modules": ("lasttoken", True), "dtype": "BF16"}),
     "gemma3-vectors-bf16": ("gemma3_text", "plain", "", AROUND, {"modules": ("mean_tokens", True, LINEAR), "dtype": "BF16"}),
+    "gemma4-vectors-bf16": ("gemma4_text", "plain", "", {}, {"modules": ("mean_tokens", True), "dtype": "BF16"}),
+    "lfm2_bidirectional-bf16": ("lfm2", "types", "", {**BOTH, "model_type": "lfm2_bidirectional"}, {"modules": ("mean_tokens", True), "dtype": "BF16"}),
     "phi3-texts-f16": ("phi3", "plain", TEXTS, PADDED, {"dtype": "F16"}),
 })
 FEW = ("qwen3-vectors", "gemma3-vectors", "falcon-texts", "gemma2-texts", "bloom-texts", "qwen3-spans", "qwen3-vectors-bf16", "qwen3_5_text-texts",
-       "lfm2-vectors")
+       "lfm2-vectors", "lfm2-around", "lfm2_bidirectional-texts", "lfm2_bidirectional-bf16", "gemma4-around", "gemma4_text-texts", "kimi-vectors")
 # Families whose layers the evaluator runs in other cases, and in decoder_random.py.
 UNEVALUATED = ("qwen3_5_moe_text-texts", "qwen3_next-texts", "lfm2-texts", "lfm2_moe-texts", "bamba-texts", "granitemoehybrid-texts", "nemotron_h-texts", "mamba2-texts",
                "olmo_hybrid-texts", "granitemoehybrid-vectors-bf16")
@@ -78,5 +92,5 @@ def check(name, options, directory):
     return worst
 
 
-MODELS = random_models.Models(check, CASES, FEW, cuda=("gemma3-vectors", "qwen3-texts"), cells=(),
+MODELS = random_models.Models(check, CASES, FEW, cuda=("gemma3-vectors", "qwen3-texts", "lfm2-around"), cells=(),
                               evaluated=[name for name in CASES if name not in UNEVALUATED])

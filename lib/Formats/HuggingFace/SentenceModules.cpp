@@ -210,6 +210,9 @@ Expected<SentenceModules> readModules(const ConfigReader &model, const std::stri
       modules.dense.push_back(std::move(dense));
     } else if (name == "Normalize" && pools) {
       modules.normalizes = true;
+    } else if (name == "Dense") {
+      return fail("makes a vector of each token (ColBERT), which is not supported; without modules.json the program "
+                  "gives the tokens' states, last_hidden_state");
     } else {
       return fail(
           "is not supported there; supported are a Transformer, one Pooling, Dense and one Normalize, in this order");

@@ -85,19 +85,32 @@ Outcome PromptVectors::read(const Options &options, Model &model) {
   return {};
 }
 
+/// How often the prompt has a token, which is not as often as it may: "the prompt has 2 times <image>".
+static Outcome sayCount(const Text &text, int32_t id, size_t tokens, std::string &said) {
+  std::string name = "token " + std::to_string(id);
+  if (text.tokenizer)
+    RAPT_RETURN_IF_ERROR(text.tokenizer.decode({id}, name, RAPT_DECODE_KEEP_SPECIAL));
+  said = "the prompt has " + std::to_string(tokens) + " times " + json::printable(name);
+  return {};
+}
+
 Outcome PromptVectors::place(const Model &model, const Text &text, Prompt &prompt) const {
   const ModelFacts &facts = model.facts;
   const Kind kinds[] = {{facts.imageId(), facts.imageBegin, facts.imageEnd, "image", images},
                         {facts.audioId(), facts.audioBegin, facts.audioEnd, "sound", sounds}};
+  auto count = [&](int32_t id) { return size_t(std::count(prompt.ids.begin(), prompt.ids.end(), id)); };
+  std::string said;
+  if (const size_t videos = count(facts.videoId())) {
+    RAPT_RETURN_IF_ERROR(sayCount(text, facts.videoId(), videos, said));
+    return {RAPT_UNSUPPORTED,
+            said + ", which stands for a video: videos are not supported; give frames of it as images (--image)"};
+  }
   for (const Kind &kind : kinds) {
-    const auto tokens = size_t(std::count(prompt.ids.begin(), prompt.ids.end(), kind.id));
+    const size_t tokens = count(kind.id);
     if (tokens == kind.list.size())
       continue;
-    std::string name = "token " + std::to_string(kind.id);
-    if (text.tokenizer)
-      RAPT_RETURN_IF_ERROR(text.tokenizer.decode({kind.id}, name, RAPT_DECODE_KEEP_SPECIAL));
-    return {RAPT_INVALID, "the prompt has " + std::to_string(tokens) + " times " + json::printable(name) + " for " +
-                              counted(kind.list.size(), kind.name) + ": each " + kind.name +
+    RAPT_RETURN_IF_ERROR(sayCount(text, kind.id, tokens, said));
+    return {RAPT_INVALID, said + " for " + counted(kind.list.size(), kind.name) + ": each " + kind.name +
                               " needs one, where it belongs"};
   }
   Ids ids;

@@ -117,10 +117,10 @@ void readConvolution(huggingface::ConfigReader &config, EncoderSpec &spec) {
     config.fail("conv_groups is " + std::to_string(groups) +
                 ", which is not supported by the deberta-v2 family; "
                 "supported is 1");
-  spec.convolution = {.kernel = kernel,
-                      .activation = activationNamed(config.getEnum("conv_act", activationNames(), "tanh")),
-                      .part = "encoder.conv.conv",
-                      .norm = "encoder.conv.LayerNorm"};
+  spec.tokenConvolution = {.kernel = kernel,
+                           .activation = activationNamed(config.getEnum("conv_act", activationNames(), "tanh")),
+                           .part = "encoder.conv.conv",
+                           .norm = "encoder.conv.LayerNorm"};
 }
 
 void refuseOthers(huggingface::ConfigReader &config, const EncoderSpec &spec) {

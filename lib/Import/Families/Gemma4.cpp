@@ -6,11 +6,13 @@
 // feed-forward; each layer may have inputs of its own. Directories of gemma4 have an encoder of
 // images beside the text part, which keeps their proportions; tokens of an image see one another
 // in layers with a window, of models that say so. Directories of small models have an encoder of
-// sound, too. Images and sounds of gemma4_unified have no encoder.
+// sound, too. Images and sounds of gemma4_unified have no encoder. Models of vectors may have tokens
+// that see both sides, in layers with a window half of it and one more on each.
 //
 // No paper says all of this. Defaults are those of configuration_gemma4.py and
-// configuration_gemma4_unified.py of transformers at 008e5743, the order of the text's parts is
-// that of mlx_lm/models/gemma4_text.py at d78bf58e. Of images, the encoder, the token whose own
+// configuration_gemma4_unified.py of transformers at 008e5743, where is_causal becomes false if all
+// tokens see both sides; masking_utils.py at 00c4411c then counts the window as here. The order of
+// the text's parts is that of mlx_lm/models/gemma4_text.py at d78bf58e. Of images, the encoder, the token whose own
 // inputs a vector has (padding), the mask and the vectors' factor (none) are those of
 // modular_gemma4.py of transformers at 033b1a82, sizes those of image_processing_gemma4.py at
 // 8af4d22a, the tokens around vectors those of processing_gemma4.py at 03b33cc8; images without
@@ -19,6 +21,7 @@
 // attention_context_left - 1 tokens, and chunks decide nothing but the positions of distances.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Formats/HuggingFace/SentenceModules.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Specs/DecoderConfig.h"
@@ -205,9 +208,10 @@ static DecoderSpec readText(const DecoderSource &source, const Defaults &default
   constexpr const char *around = "use_bidirectional_attention";
   if (config.getRaw(around) || (defaults.seesWholeImages && !config.names(around))) {
     spec.seesWholeImages = config.getEnum(around, {"vision", "all"}, "vision") == "vision";
-    if (!spec.seesWholeImages)
-      config.fail(std::string(around) + " is \"all\": tokens that see those behind them are not supported by the " +
-                  source.model.modelType() + " family");
+    spec.isWindowAround = !spec.seesWholeImages;
+    if (spec.isWindowAround && !spec.isBidirectional && config.names("is_causal"))
+      config.fail(std::string(around) + " is \"all\", but is_causal is true");
+    spec.isBidirectional |= spec.isWindowAround;
   }
   if (config.getBool("enable_moe_block", false))
     spec.experts = readExperts(config, spec);
@@ -218,7 +222,9 @@ static DecoderSpec readText(const DecoderSource &source, const Defaults &default
   const std::vector<bool> windowed = readWindowed(config, spec.layers);
   readSharedKeys(config, windowed, spec);
   readRotations(config, windowed, spec);
-  const int64_t window = config.getInt("sliding_window", 1, int64_t(1) << 30, defaults.window);
+  int64_t window = config.getInt("sliding_window", 1, int64_t(1) << 30, defaults.window);
+  if (spec.isWindowAround)
+    window = window / 2 + 1;
   for (bool isWindowed : windowed)
     attention.windows.push_back(isWindowed ? std::optional(window) : std::nullopt);
   readOwnInputs(source, defaults.ownInputs, spec);
@@ -395,6 +401,7 @@ void readImages(huggingface::ModelDescription &model, VisionLanguageSpec &spec) 
   spec.imageId = readMediaId(whole, imageIdKeys[1], 258880, spec.text);
   spec.beginId = readMediaId(whole, "boi_token_id", 255999, spec.text);
   spec.endId = readMediaId(whole, "eoi_token_id", 258882, spec.text);
+  spec.videoId = readVideoId(model, 258884, spec.text.vocabulary);
   spec.skipped = 0;
   spec.squares = {.sideKey = "pooling_kernel_size", .side = 3, .patch = 16};
   if (spec.text.ownInputs)
@@ -507,7 +514,8 @@ ImportedModule importing::importGemma4(mlir::MLIRContext &context, huggingface::
     return part && !part->isNull();
   };
   const bool hasImages = has("vision_config"), hasSounds = has("audio_config");
-  if (!hasImages && !hasSounds)
+  RAPT_ASSIGN_OR_RETURN(bool pools, huggingface::poolsTexts(model.path()));
+  if (pools || (!hasImages && !hasSounds))
     return importDecoder(
         context, model, options,
         {.read = readPlainText, .harmlessKeys = keysWithout(true, true), .ignoredTensors = besideText});

@@ -5,8 +5,14 @@
 //
 // The same with experts in place of the feed-forward but in the first layers.
 //
+// Models of vectors and of masked words (LFM2.5-Embedding, LFM2.5-Encoder) whose tokens see both sides, and whose
+// convolutions have as many zeros ahead of a text as behind it: classes of Liquid AI's own code beside such files, and
+// those of lfm2_bidirectional in transformers (modular_lfm2_bidirectional.py at d25b7800). A text has the same result
+// alone as in a batch, as with its conv_zero_padding.
+//
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Specs/DecoderConfig.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -54,9 +60,30 @@ static DecoderKeys keysOf(huggingface::Keys inner) {
   return {.inner = std::move(inner), .activation = "", .epsilon = "norm_eps", .headDim = ""};
 }
 
+static constexpr llvm::StringLiteral bothSides = "Lfm2Bidirectional", ofMasked = "ForMaskedLM";
+
+static bool isBidirectional(const huggingface::ModelDescription &model) {
+  return model.modelType() == "lfm2_bidirectional" || llvm::any_of(model.architectures(), [](llvm::StringRef name) {
+           return name.starts_with_insensitive(bothSides);
+         });
+}
+
+/// What such classes have, none of which is a language model.
+static void setBidirectional(const huggingface::ModelDescription &model, DecoderSpec &spec) {
+  const bool isMasked = llvm::any_of(
+      model.architectures(), [](const std::string &name) { return isClass(name, (bothSides + ofMasked).str()); });
+  if (!spec.wholeHead)
+    spec.wholeHead = isMasked ? EncoderHead::MaskedLM : EncoderHead::None;
+  spec.isBidirectional = true;
+  spec.convolution->convolution.isCentered = true;
+  spec.prefixOfTexts = "lfm2.";
+}
+
 static DecoderSpec readLFM2(const DecoderSource &source) {
   ConfigReader &config = source.config;
-  DecoderSpec spec = readLayers(source, {.architecture = "Lfm2",
+  const bool isAround = isBidirectional(source.model);
+  DecoderSpec spec = readLayers(source, {.architecture = isAround ? bothSides.str() : "Lfm2",
+                                         .headClass = isAround ? ofMasked.str() : "ForCausalLM",
                                          .keys = keysOf(olderOf(config, "block_ff_dim", "intermediate_size")),
                                          .width = 2560,
                                          .positions = 128000,
@@ -64,7 +91,10 @@ static DecoderSpec readLFM2(const DecoderSource &source) {
                                          .inner = 12288,
                                          .kvHeads = 8,
                                          .epsilon = 1e-5,
-                                         .isTied = true});
+                                         .isTied = true,
+                                         .padding = isAround ? std::optional<int64_t>(0) : std::nullopt});
+  if (isAround)
+    setBidirectional(source.model, spec);
   spec.head.isTied = config.getBool(olderOf(config, "tie_embedding", "tie_word_embeddings"), spec.head.isTied);
   // The tensors are not as wide as the config says.
   const int64_t unit = config.getInt("block_multiple_of", 1, 1 << 16, 256);
@@ -80,10 +110,11 @@ static DecoderSpec readLFM2(const DecoderSource &source) {
 
 const DecoderFamily importing::lfm2 = {
     .read = readLFM2,
-    .harmlessKeys = harmless::keys({harmless::decoder},
-                                   {"block_dim", "block_mlp_init_scale", "block_norm_eps", "block_out_init_scale",
-                                    "block_use_swiglu", "block_use_xavier_init", "conv_dim", "conv_dim_out",
-                                    "conv_use_xavier_init", "eos_token_id", "num_heads", "use_pos_enc"})};
+    .harmlessKeys =
+        harmless::keys({harmless::decoder},
+                       {"block_dim", "block_mlp_init_scale", "block_norm_eps", "block_out_init_scale",
+                        "block_use_swiglu", "block_use_xavier_init", "conv_dim", "conv_dim_out", "conv_use_xavier_init",
+                        "conv_zero_padding", "eos_token_id", "num_heads", "use_pos_enc"})};
 
 static DecoderSpec readLFM2Moe(const DecoderSource &source) {
   ConfigReader &config = source.config;

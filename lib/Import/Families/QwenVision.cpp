@@ -208,6 +208,7 @@ ImportedModule importing::importQwenWhole(mlir::MLIRContext &context, huggingfac
   spec.text = readTextPart({model, config, options}, whole.texts, /*isAlone=*/false);
   readImages(model, whole, spec);
   spec.imageId = readMediaId(config, imageIdKeys[1], whole.imageId, spec.text);
+  spec.videoId = readVideoId(model, whole.imageId + 1, spec.text.vocabulary);
   spec.skipped = 0;
   spec.harmlessKeys = marks;
   spec.ignoredTensors = {"*mtp.*"};

@@ -305,29 +305,45 @@ static attn::KVViewOp appendAndView(const Scope &scope, Location loc, Value key,
   return attn::KVViewOp::create(builder, loc, viewOf(segment.keys), viewOf(segment.values), cache, number, rows.table);
 }
 
-CausalAttention importing::latentAttention(const Scope &scope, Location loc, const LatentHeads &heads, Value scale,
-                                           Value cache, const Rows &rows, std::optional<int64_t> window) {
+/// Latent attention to latents and rotated keys [tokens, 1, channels], or [rows, positions, 1, channels] of a cache,
+/// which have a query's offset.
+static attn::AttentionOp attendLatents(const Scope &scope, Location loc, const LatentHeads &heads, Value scale,
+                                       Value rowBegin, Value past) {
   using A = attn::AttentionOp;
   OpBuilder &builder = scope.builder;
-  attn::KVViewOp view = appendAndView(scope, loc, heads.rotatedKey, heads.latent, cache, rows);
+  const bool isCached = cast<RankedTensorType>(heads.latent.getType()).getRank() == 4;
   // All heads are one group, whose key is the latent.
+  auto ofKeys = [&](unsigned channels) {
+    return isCached ? attentionMap(builder, {A::B, A::KV, A::HKV, channels})
+                    : attentionMap(builder, {A::KV, A::HKV, channels});
+  };
   AffineMap query = attentionMap(builder, {A::Q, A::G, A::DQK}),
-            result = attentionMap(builder, {A::Q, A::HKV, A::G, A::DV}),
-            key = attentionMap(builder, {A::B, A::KV, A::HKV, A::DQK}),
-            value = attentionMap(builder, {A::B, A::KV, A::HKV, A::DV});
-  ArrayAttr maps = builder.getAffineMapArrayAttr({query, key, value, result, query, key});
+            result = attentionMap(builder, {A::Q, A::HKV, A::G, A::DV}), key = ofKeys(A::DQK);
+  ArrayAttr maps = builder.getAffineMapArrayAttr({query, key, ofKeys(A::DV), result, query, key});
   auto type = cast<RankedTensorType>(heads.query.getType());
-  const int64_t number = type.getDimSize(1);
-  auto grouped = RankedTensorType::get({type.getDimSize(0), 1, number, type.getDimSize(2)}, type.getElementType());
-  auto attention = A::create(builder, loc, grouped, /*lse=*/Type(), /*new_weights=*/Type(), heads.query,
-                             view.getValues(), view.getValues(), scale, /*q_begin=*/rows.rowBegin,
-                             /*q_offset=*/rows.past, /*kv_begin=*/Value(), /*kv_length=*/Value(),
-                             /*extras=*/ValueRange(), /*additive=*/Value(), /*sink=*/Value(), heads.rotatedQuery,
-                             view.getKeys(), /*weights=*/Value(), /*layer=*/Value(), /*heads=*/nullptr, maps,
-                             /*lse_map=*/nullptr);
+  auto grouped =
+      RankedTensorType::get({type.getDimSize(0), 1, type.getDimSize(1), type.getDimSize(2)}, type.getElementType());
+  return A::create(builder, loc, grouped, /*lse=*/Type(), /*new_weights=*/Type(), heads.query, heads.latent,
+                   heads.latent, scale, /*q_begin=*/rowBegin, /*q_offset=*/past,
+                   /*kv_begin=*/isCached ? Value() : rowBegin, /*kv_length=*/Value(), /*extras=*/ValueRange(),
+                   /*additive=*/Value(), /*sink=*/Value(), heads.rotatedQuery, heads.rotatedKey, /*weights=*/Value(),
+                   /*layer=*/Value(), /*heads=*/nullptr, maps, /*lse_map=*/nullptr);
+}
+
+attn::AttentionOp importing::rowLatentAttention(const Scope &scope, Location loc, const LatentHeads &heads, Value scale,
+                                                Value rowBegin) {
+  return attendLatents(scope, loc, heads, scale, rowBegin, /*past=*/Value());
+}
+
+CausalAttention importing::latentAttention(const Scope &scope, Location loc, const LatentHeads &heads, Value scale,
+                                           Value cache, const Rows &rows, std::optional<int64_t> window) {
+  attn::KVViewOp view = appendAndView(scope, loc, heads.rotatedKey, heads.latent, cache, rows);
+  LatentHeads cached = heads;
+  cached.latent = view.getValues();
+  cached.rotatedKey = view.getKeys();
+  attn::AttentionOp attention = attendLatents(scope, loc, cached, scale, rows.rowBegin, rows.past);
   keepCausal(attention, window);
-  Value mixed = splitHeads(scope, loc, mergeHeads(scope, loc, attention.getResult()), number);
-  return {mixed, view.getCache(), attention};
+  return {flatHeads(scope, loc, attention.getResult()), view.getCache(), attention};
 }
 
 CausalAttention importing::causalAttention(const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue,

@@ -105,6 +105,11 @@ mlir::Value mergeHeads(const Scope &scope, mlir::Location loc, mlir::Value x);
 attn::AttentionOp rowAttention(const Scope &scope, mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue,
                                mlir::Value scale, mlir::Value rowBegin, mlir::Value queryBegin = {});
 
+/// Latent attention where each row's queries see all keys of the row, packed by `rowBegin`: [tokens, 1, heads, channels
+/// of a latent].
+attn::AttentionOp rowLatentAttention(const Scope &scope, mlir::Location loc, const LatentHeads &heads,
+                                     mlir::Value scale, mlir::Value rowBegin);
+
 /// Each row of tokens, x [tokens, columns], as one vector: [rows, columns], without its first `skip` tokens.
 mlir::Value poolRows(const Scope &scope, mlir::Location loc, attn::PoolingKind kind, mlir::Value x,
                      mlir::Value rowBegin, int64_t skip = 0);

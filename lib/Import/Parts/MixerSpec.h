@@ -26,7 +26,8 @@ inline bool recurs(Mixer mixer) {
   return mixer == Mixer::StateSpace || mixer == Mixer::AttentionAndStateSpace || mixer == Mixer::DeltaRule;
 }
 
-/// A causal convolution of each channel: PART.weight [channels, 1, taps] and, where there is one, PART.bias.
+/// A convolution of each channel over a token and those ahead of it: PART.weight [channels, 1, taps] and, where there
+/// is one, PART.bias.
 struct ShortConvSpec {
   std::string part;
   /// Parts whose weights lie side by side in place of the part's, and their channels; they have no biases.
@@ -34,6 +35,10 @@ struct ShortConvSpec {
   int64_t taps = 4;
   bool hasBias = false;
   std::optional<attn::ActivationKind> activation = attn::ActivationKind::silu;
+  bool isCentered = false; ///< half of the other taps are of tokens behind it, rounded down; of whole texts alone
+
+  /// Tokens behind its own that a token's result depends on.
+  int64_t ahead() const { return isCentered ? (taps - 1) / 2 : 0; }
 };
 
 /// The norm of what a recurrence gives, and its gate.

@@ -1,6 +1,7 @@
 //===- Mixers.cpp - Recurrences and convolutions in the place of attention -----===//
 #include "lib/Import/Parts/Mixers.h"
 #include "lib/Import/Parts/Elements.h"
+#include "lib/Import/Parts/PackedRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -18,6 +19,19 @@ Value importing::softplus(const Scope &inner, Location loc, Value x) {
   Value small = math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, math::AbsFOp::create(b, loc, x)));
   Value above = arith::MaximumFOp::create(b, loc, x, constant(inner, loc, 0));
   return arith::AddFOp::create(b, loc, above, math::Log1pOp::create(b, loc, small));
+}
+
+/// The convolution of whole texts, none of whose tokens reads those of other texts.
+static Value convolveCentered(const Scope &scope, const ShortConvSpec &c, Value x, const MixerStates &states,
+                              llvm::function_ref<Value(Value x, Value rowBegin)> convolve) {
+  OpBuilder &b = scope.builder;
+  Location loc = scope.at(c.part);
+  // Zeros follow each text. A causal convolution gives what this one gives of a token as many rows later as it has taps
+  // of later tokens.
+  const SpacedRows rows(scope, loc, states.rowBegin, c.ahead());
+  Value spaced = attn::UpdateRowsOp::create(b, loc, rows.zeros(x), /*layer=*/Value(), x, rows.ofTokens(states.ids, 0));
+  Value y = convolve(spaced, rows.offsets());
+  return attn::SelectRowsOp::create(b, loc, x.getType(), y, rows.ofTokens(states.ids, c.ahead()));
 }
 
 Value importing::walkShortConvolution(const Walk &walk, const ShortConvSpec &c, Value x, int64_t channels,
@@ -43,12 +57,15 @@ Value importing::walkShortConvolution(const Walk &walk, const ShortConvSpec &c, 
     Value weight = scope.weight(c.part + ".weight"), bias = c.hasBias ? scope.weight(c.part + ".bias") : Value();
     auto activation = c.activation ? attn::ActivationKindAttr::get(b.getContext(), *c.activation) : nullptr;
     Value layer = states->inputs ? scope.layer->placeAmong(states->inputLayers) : Value();
-    auto op = attn::ShortConvOp::create(b, scope.at(c.part), x, weight, bias, activation, b.getI64IntegerAttr(1),
-                                        states->rowBegin, states->inputs, layer,
-                                        states->inputs ? states->from : Value(), states->inputs ? states->to : Value());
-    if (states->inputs)
-      states->inputs = op.getNewState();
-    return op.getOutput();
+    auto convolve = [&](Value of, Value rowBegin) -> Value {
+      auto op = attn::ShortConvOp::create(b, scope.at(c.part), of, weight, bias, activation, b.getI64IntegerAttr(1),
+                                          rowBegin, states->inputs, layer, states->inputs ? states->from : Value(),
+                                          states->inputs ? states->to : Value());
+      if (states->inputs)
+        states->inputs = op.getNewState();
+      return op.getOutput();
+    };
+    return c.ahead() ? convolveCentered(scope, c, x, *states, convolve) : convolve(x, states->rowBegin);
   });
 }
 

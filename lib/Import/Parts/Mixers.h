@@ -11,13 +11,14 @@ struct MixerStates {
   mlir::Value rowBegin, from = {}, to = {};
   mlir::Value matrices = {}, inputs = {};
   LayerNumbers matrixLayers = {}, inputLayers = {}; ///< those that have a place in the tensors
+  mlir::Value ids = {};                             ///< of the tokens, where convolutions are centered
 };
 
 /// x [tokens, columns] times a number; `part` has the op.
 mlir::Value timesNumber(const Walk &walk, mlir::Value x, double factor, const std::string &part);
 
 /// The short convolution of x [tokens, channels], of the sequences and with the last inputs of `states`, which may be
-/// null where weights are declared.
+/// null where weights are declared. A centered one has no last inputs.
 mlir::Value walkShortConvolution(const Walk &walk, const ShortConvSpec &spec, mlir::Value x, int64_t channels,
                                  MixerStates *states);
 

@@ -16,6 +16,8 @@ class SpacedRows {
 public:
   SpacedRows(const Scope &scope, mlir::Location loc, mlir::Value rowBegin, int64_t margin);
 
+  /// The first row of each sequence, and one more: what row_begin is of tokens.
+  mlir::Value offsets() const { return begins; }
   /// Row `offset` of each sequence; counted from the row behind its last one where that is negative.
   mlir::Value ofSequences(int64_t offset) const;
   /// The row of each of the tokens `ids`, the first of a sequence in its row `offset`.

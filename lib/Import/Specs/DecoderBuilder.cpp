@@ -286,22 +286,19 @@ static Expected<bool> readsWholeTexts(huggingface::ModelDescription &model, Deco
     if (pools || (spec.isBase && spec.isBidirectional) || isWithoutHead(model, spec))
       spec.wholeHead = EncoderHead::None;
     else if (spec.isBidirectional)
-      model.config().fail("is_causal is false or use_bidirectional_attention is true, but a language model reads texts "
-                          "from their start; supported with classes of whole texts, and with the modules of "
-                          "sentence-transformers");
+      model.config().fail("is_causal is false, or use_bidirectional_attention is true or \"all\", but a language model "
+                          "reads texts from their start; supported with classes of whole texts, and with the modules "
+                          "of sentence-transformers");
   }
   return spec.wholeHead.has_value();
 }
 
 /// A part of the specification that no encoder has; empty: none.
 static std::string unsupportedPart(const DecoderSpec &spec) {
-  if (spec.attention.latent)
-    return "latent attention";
-  if (spec.wholeAttention || !spec.keysOf.empty() || spec.ownInputs)
-    return "layers that differ in their heads, share keys or have inputs of their own";
   if (!spec.embedding.projection.empty())
     return "an embedding that is narrower than its layers";
-  if (spec.isBidirectional && !spec.mixers.empty())
+  const bool isCentered = spec.convolution && spec.convolution->convolution.isCentered;
+  if (spec.isBidirectional && !spec.mixers.empty() && !isCentered)
     return "recurrences or causal convolutions of tokens that see those behind them";
   if (spec.isBidirectional && !spec.attention.slopes.empty())
     return "biases by distance between tokens that see those behind them";
@@ -322,9 +319,11 @@ static Expected<EncoderSpec> asEncoder(const DecoderSpec &spec, const DecoderFam
   encoder.embedding.location = encoder.embedding.positions.location = embeddingsLocation;
   encoder.labels = spec.labels;
   encoder.prefix = spec.prefixes[0];
-  encoder.furtherPrefixes = {spec.prefixes[1], "transformer."}; // the second one of LlamaForQuestionAnswering
+  encoder.furtherPrefixes = {spec.prefixes[1], spec.prefixOfTexts};
   encoder.isCausal = !spec.isBidirectional;
   encoder.head = *spec.wholeHead;
+  encoder.isTied = spec.head.isTied;
+  encoder.masked = {.path = spec.head.prefix, .transform = {}, .bias = "", .weight = spec.head.weight + ".weight"};
   encoder.classifier = {.transform = {},
                         .projection = "score",
                         .isPooler = false,

@@ -16,7 +16,9 @@ struct DecoderSpec : TextSpec {
 
   HeadSpec head;
   std::array<std::string, 2> prefixes = {"model.", ""}; ///< of all tensors but the head's, the most common one first
-  std::optional<int64_t> endToken;                      ///< where no file names one
+  std::string prefixOfTexts =
+      "transformer.";              ///< a third one, of classes that read whole texts (LlamaForQuestionAnswering)
+  std::optional<int64_t> endToken; ///< where no file names one
   std::vector<std::string> ignoredTensors; ///< patterns of tensors that nothing reads, besides the family's
 
   // Classes that read whole texts, and give no logits of words.

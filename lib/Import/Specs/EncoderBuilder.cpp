@@ -4,17 +4,12 @@
 #include "lib/Import/Module/TextModule.h"
 #include "lib/Import/Parts/LayerBuilder.h"
 #include "lib/Import/Parts/PackedRows.h"
-#include "lib/Import/Parts/RelativePositions.h"
-#include "lib/Import/Parts/TokenConvolution.h"
 #include "lib/Import/Specs/EncoderSpec.h"
 #include "lib/Support/File.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include <algorithm>
 
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::importing;
-using huggingface::Init;
 
 /// The names of bert's parts: post-norm layers whose matmuls have biases.
 static void setBertParts(EncoderSpec &spec) {
@@ -87,103 +82,12 @@ EncoderSpec importing::readEncoder(huggingface::ModelDescription &model, const E
 
 namespace {
 
-/// Keeps keys at most `window` positions ahead of a query or behind it.
-void keepNear(attn::AttentionOp attention, int64_t window) {
-  OpBuilder builder(attention.getContext());
-  Location loc = attention.getLoc();
-  SmallVector<Type> types(4, builder.getIndexType()); // b, h, q, kv
-  Block *mask = builder.createBlock(&attention.getMask(), {}, types, SmallVector<Location>(4, loc));
-  Value query = mask->getArgument(2), key = mask->getArgument(3);
-  Value most = arith::ConstantIndexOp::create(builder, loc, window);
-  auto isNear = [&](Value from, Value to) -> Value {
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle, arith::SubIOp::create(builder, loc, from, to),
-                                 most);
-  };
-  Value behind = isNear(query, key), ahead = isNear(key, query);
-  attn::YieldOp::create(builder, loc, arith::AndIOp::create(builder, loc, behind, ahead).getResult());
-}
-
-/// Values that all layers read besides their weights.
-struct SharedValues {
-  Value rowBegin;
-  ValueRange rotation;     ///< tables of rotary embedding
-  Value relativePositions; ///< embeddings of distances; null: none
-  int64_t longest;         ///< tokens of a text
-};
-
-/// One layer: x [tokens, width] to that after it.
-Value walkBlock(const Walk &layer, const EncoderSpec &spec, Value x, const SharedValues &shared) {
-  if (spec.disentangled)
-    layer.declare([&](const ParameterScope &weights) { addDisentangled(weights, spec, *spec.disentangled); });
-  auto attend = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
-                    std::optional<int64_t> window) -> Attended {
-    const std::optional<RelativeBiasSpec> &bias = spec.relativeBias;
-    Value table = bias ? scope.weight(bias->table) : Value();
-    DisentangledTables tables;
-    if (spec.disentangled)
-      tables = buildDisentangledTables(scope, spec, *spec.disentangled, shared.relativePositions, queryKeyValue[0],
-                                       queryKeyValue[1]);
-    attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, shared.rowBegin);
-    if (spec.isCausal)
-      keepCausal(op, window);
-    else if (window)
-      keepNear(op, *window);
-    if (bias)
-      addRelativeBias(scope, {bias->buckets, bias->maxDistance}, op, table);
-    if (spec.disentangled)
-      addDisentangledScores(scope, *spec.disentangled, shared.longest, op, tables, shared.rowBegin);
-    return {flatHeads(scope, loc, op.getResult()), op};
-  };
-  MixerStates states{.rowBegin = shared.rowBegin}; // every text begins with zeros and leaves none
-  return walkLayer(layer, spec, x, {.rotation = shared.rotation, .attend = attend, .states = &states});
-}
-
-} // namespace
-
-Expected<SmallVector<Value>> importing::walkEncoderLayers(const Walk &walk, const EncoderSpec &spec,
-                                                          const TextTokens &tokens, int64_t longest) {
-  Value positions = walkPositions(walk, spec, tokens), words = walkWords(walk, spec, tokens.ids),
-        x = walkEmbedding(walk, spec, words, positions, tokens);
-  if (const std::optional<RelativeBiasSpec> &bias = spec.relativeBias)
-    walk.declare([&](const ParameterScope &top) {
-      top.parameters.addTable(bias->table, top.tensors + bias->table + ".weight", {bias->buckets, spec.attention.heads},
-                              Init::embedding());
-    });
-  WalkedLayers layers{.loop = {.stack = {spec.layers, spec.stack}, .kinds = numberKinds(spec)},
-                      .path = spec.layer,
-                      .state = {x},
-                      .shared = {tokens.rowBegin},
-                      .adapters = tokens.adapters,
-                      .haveOneWeight = spec.sharesLayers};
-  layers.further = walk.emit(
-      [&](const Scope &top) { return buildRotation(top, spec.attention, tokens.ids, tokens.rowBegin, /*past=*/{}); });
-  if (spec.disentangled)
-    layers.further.push_back(walkRelativePositions(walk, spec, *spec.disentangled, longest));
-  if (spec.convolution) {
-    layers.further.push_back(walkTokenConvolution(walk, spec, *spec.convolution, x, tokens.ids, tokens.rowBegin));
-    layers.loop.kinds[0] = unsigned(spec.layers); // no other layer's
-  }
-  auto body = [&](const Walk &layer, ValueRange state, ValueRange shared) -> SmallVector<Value> {
-    ValueRange rotation = shared.drop_front().drop_back(spec.convolution ? 1 : 0);
-    Value positions = spec.disentangled ? rotation.back() : Value();
-    Value next = walkBlock(layer, spec, state[0],
-                           {shared[0], rotation.drop_back(spec.disentangled ? 1 : 0), positions, longest});
-    return {layer.emit([&](const Scope &scope) {
-      const bool isConvolved = spec.convolution && scope.layer->example == 0;
-      return isConvolved ? addConvolved(scope, spec, *spec.convolution, next, shared.back()) : next;
-    })};
-  };
-  return walkLayers(walk, layers, body);
-}
-
-namespace {
-
 Expected<SmallVector<Value>> walkModel(const Walk &walk, const EncoderSpec &spec, const TextTokens &tokens,
                                        int64_t longest) {
   std::vector<std::string> last;
   if (const std::optional<DisentangledSpec> &d = spec.disentangled)
     last = {d->table, d->norm, d->keyPart, d->queryPart};
-  if (const std::optional<TokenConvolutionSpec> &convolution = spec.convolution)
+  if (const std::optional<TokenConvolutionSpec> &convolution = spec.tokenConvolution)
     last.insert(last.end(), {convolution->part, convolution->norm});
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> states,
                         walk.declareLast(last, [&] { return walkEncoderLayers(walk, spec, tokens, longest); }));
@@ -236,8 +140,8 @@ ImportedModule importing::importEncoder(MLIRContext &context, huggingface::Model
                                         const ImportOptions &options, EncoderSpec spec) {
   RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
   RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, spec.positions, spec.positionsKey));
-  if (spec.convolution)
-    RAPT_RETURN_IF_ERROR(checkSpacedRows(model, options, spec.convolution->margin()));
+  if (const int64_t margin = spec.margin())
+    RAPT_RETURN_IF_ERROR(checkSpacedRows(model, options, margin));
 
   RAPT_RETURN_IF_ERROR(dropHead(model, spec));
   if (spec.head == EncoderHead::None) {

@@ -118,13 +118,14 @@ private:
     const int64_t narrow = spec.embeddingWidth();
     Value y = transformed(walk.withPrefix(masked.path), masked.transform, x, narrow);
     walk.declare([&](const ParameterScope &weights) {
-      weights.parameters.add("predictions.bias", masked.path + masked.bias, {spec.vocabulary}, Init::bias());
+      if (!masked.bias.empty())
+        weights.parameters.add("predictions.bias", masked.path + masked.bias, {spec.vocabulary}, Init::bias());
       weights.parameters.addHead("predictions.weight", masked.path + masked.weight, {spec.vocabulary, narrow},
                                  Init::weight(narrow), spec.isTied, spec.embedding.words);
     });
     return walk.emit([&](const Scope &top) {
       Value table = top.weight(top.parameters.head());
-      return project(top, y, table, "cls.predictions", top.weight("predictions.bias"));
+      return project(top, y, table, "cls.predictions", masked.bias.empty() ? Value() : top.weight("predictions.bias"));
     });
   }
 

@@ -38,7 +38,7 @@ struct TransformSpec {
 struct MaskedLMSpec {
   std::string path = "cls.predictions."; ///< of all tensors
   TransformSpec transform = {.dense = "transform.dense", .norm = "transform.LayerNorm"};
-  std::string bias = "bias", weight = "decoder.weight";
+  std::string bias = "bias", weight = "decoder.weight"; ///< no bias: empty
 };
 
 /// Two numbers of a pair of texts, by the pooler: whether one follows the other. Beside masked language modeling.
@@ -73,13 +73,18 @@ struct EncoderSpec : TextSpec {
   std::array<std::string, 2> furtherPrefixes = {"", ""}; ///< of checkpoints without the first one
   std::optional<RelativeBiasSpec> relativeBias;
   std::optional<DisentangledSpec> disentangled;
-  std::optional<TokenConvolutionSpec> convolution;
+  std::optional<TokenConvolutionSpec> tokenConvolution;
   EncoderHead head = EncoderHead::None;
   MaskedLMSpec masked;
   std::optional<TextPairSpec> textPair;
   ClassifierSpec classifier;
   TokenHeadSpec tokens = {.projection = "classifier"}, spans = {.projection = "qa_outputs"}, discriminator;
   std::vector<std::string_view> harmlessKeys, ignoredTensors;
+
+  /// Tokens behind its own that a token's short convolutions read.
+  int64_t ahead() const { return convolution ? convolution->convolution.ahead() : 0; }
+  /// Rows that convolutions need of a text besides those of its tokens.
+  int64_t margin() const { return tokenConvolution ? tokenConvolution->margin() : ahead(); }
 
   // Facts that importEncoder finds in the model's files.
   bool hasPooler = false;

@@ -6,14 +6,16 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-void importing::setTextPart(const DecoderSource &part, DecoderSpec &spec) {
-  if (spec.isBidirectional)
-    part.config.fail("is_causal is false, which is not supported of the text part of a model with images");
+void importing::setTextPart(const DecoderSource &part, DecoderSpec &spec, bool isAlone) {
+  if (spec.isBidirectional && !isAlone)
+    part.config.fail("is_causal is false or use_bidirectional_attention is \"all\", which is not supported of the text "
+                     "part of a model with images");
   // Several ends are in generation_config.json, too.
   if (const json::Value *end = part.config.getRaw("eos_token_id"); end && end->asInteger())
     spec.endToken = part.config.getOptionalInt("eos_token_id", 0, INT32_MAX);
   // Names of version 4 of the package, which the hub has, and of version 5.
   spec.prefixes = {"language_model.model.", "model.language_model."};
+  spec.prefixOfTexts = "language_model."; // of the class without a head
   spec.head.prefix = part.model.choosePrefix({"language_model.", ""}, "lm_head.weight");
 }
 
@@ -35,7 +37,7 @@ DecoderSpec importing::readTextPart(const DecoderSource &source, std::span<const
       llvm::find_if(families, [&](const TextFamily &some) { return some.modelType == name; })->family;
   const DecoderSource part = {source.model, *text, source.options, /*isPart=*/true, /*readsImages=*/!isAlone};
   DecoderSpec spec = family.read(part);
-  setTextPart(part, spec);
+  setTextPart(part, spec, isAlone);
   spec.padding = text->getOptionalInt("pad_token_id", INT32_MIN, INT32_MAX);
   spec.head.isTied = config.getBool("tie_word_embeddings", spec.head.isTied);
   spec.ignoredTensors.push_back("*lm_head.weight"); // of a tied head

@@ -18,7 +18,8 @@ struct TextFamily {
 /// Reads the text part of a model with other parts. Where it is compiled without them, warns that they are left out.
 DecoderSpec readTextPart(const DecoderSource &source, std::span<const TextFamily> families, bool isAlone = true);
 
-/// Reads the end of the text part of a model with images, and gives it the names of its tensors.
-void setTextPart(const DecoderSource &part, DecoderSpec &spec);
+/// Reads the end of the text part of a model with images, which may be compiled without them, and gives it the names of
+/// its tensors.
+void setTextPart(const DecoderSource &part, DecoderSpec &spec, bool isAlone = false);
 
 } // namespace rapt::importing

@@ -216,6 +216,20 @@ int64_t importing::readMediaId(huggingface::ConfigReader &config, const char *ke
   return id;
 }
 
+std::optional<int64_t> importing::readVideoId(huggingface::ModelDescription &model, int64_t fallback,
+                                              int64_t vocabulary) {
+  constexpr const char *key = "video_token_id";
+  huggingface::ConfigReader &config = model.config();
+  std::optional<int64_t> id = config.getOptionalInt(key, 0, INT32_MAX);
+  if (id)
+    model.warn(shownPath(config.file()) + ": " + key +
+               " stands for videos, which are not supported; give frames of them "
+               "as images");
+  else if (!config.names(key))
+    id = fallback;
+  return id && *id < vocabulary ? id : std::nullopt;
+}
+
 ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface::ModelDescription &model,
                                                const ImportOptions &options, const VisionLanguageSpec &spec) {
   const DecoderSpec &text = spec.text;
@@ -242,6 +256,7 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
   facts.task = !spec.sounds ? "image-text-to-text" : spec.readsImages ? "any-to-any" : "audio-text-to-text";
   if (spec.readsImages)
     facts.imageToken = spec.imageId, facts.imageBegin = spec.beginId, facts.imageEnd = spec.endId;
+  facts.videoToken = spec.videoId;
   if (const std::optional<SoundPartSpec> &sounds = spec.sounds)
     facts.audioToken = sounds->id, facts.audioBegin = sounds->beginId, facts.audioEnd = sounds->endId;
   const bool hasAxes = !text.attention.rotary.empty() && !text.attention.rotary[0].axes.empty();

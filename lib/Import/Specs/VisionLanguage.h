@@ -60,6 +60,7 @@ struct VisionLanguageSpec {
   std::optional<ProcessorSquares> squares; ///< where the checkpoint's processor must make those of the model
   int64_t imageId = 0;                     ///< of the token that stands for a vector of an image
   std::optional<int64_t> beginId, endId;   ///< of tokens ahead of an image's vectors and behind them
+  std::optional<int64_t> videoId;          ///< of the token that stands for a video, which no program reads
   int64_t skipped = 1;                     ///< learned tokens of an image that the decoder does not read
   std::vector<std::string_view> harmlessKeys;
   std::vector<std::string> ignoredTensors;
@@ -69,6 +70,9 @@ struct VisionLanguageSpec {
   /// The numbers of an image's vector: its embedding, then those for the decoder's layers, each as wide.
   int64_t columns() const { return (1 + int64_t(deep.size())) * text.width; }
 };
+
+/// Reads video_token_id, of a vocabulary of so many words; `fallback` is the class's. Warns where the file has one.
+std::optional<int64_t> readVideoId(huggingface::ModelDescription &model, int64_t fallback, int64_t vocabulary);
 
 /// The module of stage `imported`, with the entries `step`, `encode_image` and `encode_audio`; errors are those of the
 /// config, which `spec` was read from.

@@ -19,7 +19,7 @@ from decoders import common, delta_hybrids, llamalike, states
 
 VISION = {"depth": 2, "hidden_size": 24, "hidden_act": "gelu_pytorch_tanh", "intermediate_size": 40, "num_heads": 2, "in_channels": 3, "patch_size": 4,
           "spatial_merge_size": 2, "temporal_patch_size": 2, "out_hidden_size": 48, "num_position_embeddings": 25}
-IMAGE, END = 90, 96
+IMAGE, VIDEO, END = 90, 91, 96
 # head_dim 16 with a half of it are 4 frequencies: of time, row, column and time.
 ROPE = {"rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 0.5, "mrope_section": [2, 1, 1], "mrope_interleaved": True}
 TEXT35 = {"num_hidden_layers": 2, "full_attention_interval": 2, "rope_parameters": ROPE}
@@ -284,7 +284,7 @@ def whole(kind="qwen3_5"):
     of_text, architecture, _, shapes, small, around_one = WHOLES[name]
     text = small | {"model_type": of_text, "eos_token_id": END, "max_position_embeddings": 2048}
     config = {"model_type": name, "architectures": [architecture + "ForConditionalGeneration"], "text_config": text, "vision_config": VISION | vision,
-              "image_token_id": IMAGE, "video_token_id": IMAGE + 1, "vision_start_token_id": IMAGE + 2, "vision_end_token_id": IMAGE + 3,
+              "image_token_id": IMAGE, "video_token_id": VIDEO, "vision_start_token_id": IMAGE + 2, "vision_end_token_id": IMAGE + 3,
               "tie_word_embeddings": False, "torch_dtype": "float32"}
     ofText = common.draw(shapes(text), 1, around_one)
     ofTower = common.draw(tower_shapes(config["vision_config"]), 2)

@@ -18,9 +18,11 @@ CLASSES = {"gemma": "Gemma", "gemma2": "Gemma2", "gemma3_text": "Gemma3Text", "g
            "bloom": "Bloom", "mpt": "Mpt", "falcon": "Falcon", "qwen3": "Qwen3", "olmo": "Olmo", "olmo2": "Olmo2", "smollm3": "SmolLM3", "granite": "Granite",
            "cohere": "Cohere", "gpt_neox": "GPTNeoX", "gptj": "GPTJ", "phi": "Phi", "stablelm": "StableLm", "phi3": "Phi3", "starcoder2": "Starcoder2",
            "qwen3_next": "Qwen3Next", "qwen3_5_text": "Qwen3_5Text", "qwen3_5_moe_text": "Qwen3_5MoeText", "lfm2": "Lfm2", "lfm2_moe": "Lfm2Moe", "mamba2": "Mamba2",
-           "bamba": "Bamba", "granitemoehybrid": "GraniteMoeHybrid", "falcon_h1": "FalconH1", "nemotron_h": "NemotronH", "olmo_hybrid": "OlmoHybrid"}
+           "bamba": "Bamba", "granitemoehybrid": "GraniteMoeHybrid", "falcon_h1": "FalconH1", "nemotron_h": "NemotronH", "olmo_hybrid": "OlmoHybrid",
+           "gemma4_text": "Gemma4Text", "kimi_linear": "KimiLinear"}
 
 # The head of a class -> the part of its tensors, their rows, and whether they have a bias
+TABLE = "ForMaskedLM"  # its matrix is the table of words
 HEADS = {"ForSequenceClassification": ("score", LABELS, False), "ForTokenClassification": ("score", LABELS, True),
          "ForQuestionAnswering": ("qa_outputs", 2, True)}
 
@@ -41,8 +43,11 @@ class Model:
 
     def __init__(self, config, tensors, head, part, modules=None, without=()):
         self.config, self.tensors, self.head, self.part, self.modules, self.without = config, tensors, head, part, modules, without
-        self.decoder = FAMILIES[config["model_type"]].Model(config, tensors, without)
-        self.decoder.around = "around" not in without and (config.get("use_bidirectional_attention", False) or not config.get("is_causal", True))
+        kind = config["model_type"]
+        self.decoder = FAMILIES["lfm2" if kind == "lfm2_bidirectional" else kind].Model(config, tensors, without)
+        says = config.get("use_bidirectional_attention") in (True, "all") or not config.get("is_causal", True)
+        says = says or "Lfm2Bidirectional" in config.get("architectures", [""])[0]
+        self.decoder.around = says and "around" not in without
 
     def dense(self, x):
         bias = self.part + ".bias"
@@ -65,6 +70,8 @@ class Model:
         if self.head == "ForQuestionAnswering":
             start, end = self.dense(x).T
             return {"start_logits": start, "end_logits": end}
+        if self.head == TABLE:
+            return {"logits": x @ self.tensors["model.embed_tokens.weight"].astype(numpy.float64).T}
         pooler = bert.Model.__new__(bert.Model)
         pooler.modules, pooler.kind = self.modules or ("mean_tokens", False), numpy.float64
         return {"last_hidden_state": x, "sentence_embedding": pooler.sentence(x)}
@@ -76,7 +83,7 @@ def make(directory, kind, case, head, changes, modules=None, prefix=None, part=N
     family = FAMILIES[kind]
     config = {key: value for key, value in {**family.SMALL, **family.CASES[case], **changes}.items() if value != "absent"}
     config["torch_dtype"] = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}[dtype]
-    tensors = common.draw(family.shapes(config), seed, getattr(family, "AROUND_ONE", ()))
+    tensors = common.tensors_of(family, config, seed)
     stored = {name: values for name, values in tensors.items() if not name.startswith(("lm_head.", "embed_out."))}
     if head in HEADS:
         config.setdefault("architectures", [CLASSES[kind] + head])

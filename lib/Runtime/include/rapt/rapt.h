@@ -88,8 +88,7 @@ typedef struct rapt_module_info {
   int64_t max_tokens, max_rows; /**< Bounds of one step of the compiled code. */
   int64_t max_positions;        /**< Tokens of a sequence. */
   const char *cache_dtype;      /**< "mixed" where that of layers, or of keys and values, differs. */
-  int64_t cache_block, cache_block_bytes, cache_bytes_per_token; /**< Tokens of a block; bytes, of layers that keep all
-                                                                      tokens: 0 where every layer has a window. */
+  int64_t cache_block, cache_block_bytes, cache_bytes_per_token; /**< Tokens; bytes, of layers that keep all tokens. */
   const char *weights_file;                                      /**< NULL for none, or weights inside. */
   int64_t weights_file_bytes;                                    /**< Size of the file, or inside the library. */
   const char *target_arch;
@@ -113,6 +112,7 @@ typedef struct rapt_module_info {
   int64_t image_begin, image_end; /**< Ids ahead of an image's vectors in a text, and behind them; -1: none. */
   int64_t image_cell; /**< Pixels on a side of what a vector of an image stands for; 0: chunks need no image_grids. */
   int64_t audio_token, audio_begin, audio_end; /**< As those of images, of sounds in a text; -1: none. */
+  int64_t video_token; /**< The id that stands for a video in a text, which no program reads; -1: none. */
 } rapt_module_info;
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
 RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);

@@ -186,15 +186,21 @@ def draw(shapes, seed, around_one=()):
     return result
 
 
+def tensors_of(family, config, seed):
+    """Random ones of a family's module, as it wants them."""
+    tensors = draw(family.shapes(config), seed, getattr(family, "AROUND_ONE", ()))
+    for name in tensors:
+        tensors[name] *= F32(next((factor for end, factor in getattr(family, "FACTORS", {}).items() if name.endswith(end)), 1))
+    return tensors
+
+
 def make(family, directory, case, seed=0, dtype="F32"):
     """Writes a random model of the family and gives its full configuration."""
     config = {**family.SMALL, **family.CASES[case]}
     config = {key: value for key, value in config.items() if value != "absent"}
     config.setdefault("eos_token_id", config["vocab_size"] - 1)
     config["torch_dtype"] = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}[dtype]
-    tensors = draw(family.shapes(config), seed, getattr(family, "AROUND_ONE", ()))
-    for name in tensors:
-        tensors[name] *= F32(next((factor for end, factor in getattr(family, "FACTORS", {}).items() if name.endswith(end)), 1))
+    tensors = tensors_of(family, config, seed)
     kinds = {name: "F32" for name in tensors if name.endswith(getattr(family, "F32", ()))}
     tensorfiles.writeModel(directory, config, tensors, dtype, kinds=kinds)
     return config

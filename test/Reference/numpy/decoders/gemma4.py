@@ -51,7 +51,10 @@ class Gemma4(Gemma2):
         return types_of(self.config)[layer] == "sliding_attention"
 
     def window(self, layer):
-        return self.get("sliding_window", 512) if self.is_windowed(layer) and self.has("window") else None
+        if not self.is_windowed(layer) or not self.has("window"):
+            return None
+        window = self.get("sliding_window", 512)
+        return window // 2 + 2 if self.around and self.has("half of the window") else window  # the distance is at most window // 2 + 1
 
     def turned(self, x, layer):
         rope, channels = self.get("rope_parameters", {}), x.shape[-1]

@@ -45,6 +45,15 @@ class Lfm2(Stateful):
         rows = self.convolved(first * rows if self.has("first gate") else rows, at + "conv", layer)
         return self.dense(last * rows if self.has("last gate") else rows, at + "out_proj")
 
+    def convolved(self, rows, names, layer):
+        """Of a model whose tokens see both sides, the convolution of torch with zeros around a text, cut to its length."""
+        if not self.around or not self.has("centered convolution"):
+            return super().convolved(rows, names, layer)
+        weight, biased = self.weight(names + ".weight"), names + ".bias" in self.tensors and self.has("bias of the convolution")
+        taps = weight.shape[-1]
+        padded = numpy.pad(rows, ((taps // 2, taps // 2), (0, 0)))
+        return numpy.stack([(padded[at : at + taps] * weight[:, 0].T).sum(0) for at in range(len(rows))]) + (self.weight(names + ".bias") if biased else 0)
+
     def mlp(self, x, at):
         return self.dense(silu(self.dense(x, at + "w1")) * self.dense(x, at + "w3"), at + "w2")
 
