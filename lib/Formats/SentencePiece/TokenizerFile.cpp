@@ -1,5 +1,6 @@
 //===- TokenizerFile.cpp -----------------------------------------------------------===//
 #include "lib/Formats/SentencePiece/TokenizerFile.h"
+#include "lib/Formats/SentencePiece/TokenizerModels.h"
 #include "lib/Formats/SentencePiece/TokenizerStages.h"
 #include "lib/Support/Words.h"
 #include <algorithm>
@@ -7,12 +8,10 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 
 namespace rapt::sentencepiece {
 namespace {
 
-constexpr std::string_view space = "\xe2\x96\x81"; // U+2581, which a space is written as
 constexpr int64_t mostIds = int64_t(1) << 24, mostExtraIds = 1 << 16;
 
 /// Makes the file of one tokenizer.
@@ -46,7 +45,6 @@ private:
   json::Value makeModel() const;
   json::Value unigram() const;
   json::Value bytePairs() const;
-  json::Value merges() const;
   json::Value addedTokens() const;
 
   const TokenizerClass &form;
@@ -226,37 +224,7 @@ json::Value Maker::unigram() const {
     const json::Value score = isCut ? json::Value(entry.score - (isNumber ? 100 : 0)) : json::Value();
     list.push_back(json::Value(json::Array{json::Value(entry.text), score}));
   }
-  return json::Value(json::Object{{"type", json::Value("Unigram")},
-                                  {"unk_id", json::Value(form.hasVocabulary ? ids.at(roles.at("unk")) : unknown)},
-                                  {"byte_fallback", json::Value(model.byteFallback)},
-                                  {"vocab", json::Value(std::move(list))}});
-}
-
-/// Two pieces that make a third, by its score; among those of one score by the parts' lengths, as transformers orders
-/// them, and what is equal then by its bytes.
-json::Value Maker::merges() const {
-  struct Merge {
-    float score;
-    std::string_view left, right;
-  };
-  std::map<std::string_view, float> scores;
-  for (const Piece &piece : model.pieces)
-    if (piece.kind == PieceKind::Normal)
-      scores.emplace(piece.text, piece.score);
-  std::vector<Merge> merges;
-  for (const auto &[piece, score] : scores)
-    for (size_t cut = 1; cut < piece.size(); ++cut)
-      if (scores.contains(piece.substr(0, cut)) && scores.contains(piece.substr(cut)))
-        merges.push_back({score, piece.substr(0, cut), piece.substr(cut)});
-  std::sort(merges.begin(), merges.end(), [](const Merge &a, const Merge &b) {
-    return std::tuple(a.score, a.left.size(), a.right.size(), a.left, a.right) >
-           std::tuple(b.score, b.left.size(), b.right.size(), b.left, b.right);
-  });
-  json::Array list;
-  for (const Merge &merge : merges)
-    list.push_back(
-        json::Value(json::Array{json::Value(std::string(merge.left)), json::Value(std::string(merge.right))}));
-  return json::Value(std::move(list));
+  return unigramModel(std::move(list), form.hasVocabulary ? ids.at(roles.at("unk")) : unknown, model.byteFallback);
 }
 
 json::Value Maker::bytePairs() const {
@@ -267,12 +235,7 @@ json::Value Maker::bytePairs() const {
     if (entry.kind == PieceKind::Unknown)
       unknown = entry.text;
   }
-  return json::Value(json::Object{{"type", json::Value("BPE")},
-                                  {"unk_token", json::Value(unknown)},
-                                  {"fuse_unk", json::Value(true)},
-                                  {"byte_fallback", json::Value(model.byteFallback)},
-                                  {"vocab", json::Value(std::move(vocabulary))},
-                                  {"merges", merges()}});
+  return bytePairModel(std::move(vocabulary), json::Value(unknown), model);
 }
 
 json::Value Maker::makeModel() const {
@@ -309,10 +272,7 @@ Expected<TokenizerFile> Maker::run() {
   stages.splitsPunctuation = form.rewriting == Rewriting::DebertaV2 && flag("split_by_punct", false);
   stages.addsPrefix = model.addsPrefix && flag("add_prefix_space", true);
   stages.prefixesFirstOnly = form.hasLegacyFlag && !flag("legacy", true);
-  // Words are cut apart first, unless some piece reaches from one to the next.
-  stages.splitsWords = std::none_of(model.pieces.begin(), model.pieces.end(), [](const Piece &piece) {
-    return piece.kind == PieceKind::Normal && piece.text.find(space, 1) != std::string::npos;
-  });
+  stages.splitsWords = !hasPiecesOverSpaces(model);
   json::Object file{{"version", json::Value("1.0")}, {"added_tokens", addedTokens()}};
   stages.append(model, file);
   file.emplace_back("post_processor", std::move(around));
