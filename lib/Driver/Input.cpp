@@ -2,6 +2,7 @@
 #include "lib/Driver/Input.h"
 #include "lib/Artifact/Conversion.h"
 #include "lib/Driver/Output.h"
+#include "lib/Formats/GGUF/Tokenizer.h"
 #include "lib/Formats/HuggingFace/Download.h"
 #include "lib/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Import/Families/Import.h"
@@ -80,6 +81,12 @@ Expected<huggingface::ModelDescription> openModel(InputKind kind, const Options 
     return huggingface::ModelDescription::load(options.input, std::move(load));
   RAPT_ASSIGN_OR_RETURN(gguf::File file, gguf::File::open(options.input));
   RAPT_ASSIGN_OR_RETURN(huggingface::ModelParts parts, importing::describeGGUF(file));
+  if (options.tokenizer.empty()) {
+    RAPT_ASSIGN_OR_RETURN(parts.files, gguf::tokenizerFiles(file.metadata(), parts.warnings));
+  } else {
+    RAPT_ASSIGN_OR_RETURN(parts.files["generation_config.json"],
+                          gguf::generationFile(file.metadata(), parts.warnings));
+  }
   return huggingface::ModelDescription::make(std::move(parts), std::move(load));
 }
 
