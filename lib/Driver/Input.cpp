@@ -2,6 +2,7 @@
 #include "lib/Driver/Input.h"
 #include "lib/Artifact/Conversion.h"
 #include "lib/Driver/Output.h"
+#include "lib/Formats/GGUF/Describe.h"
 #include "lib/Formats/GGUF/Tokenizer.h"
 #include "lib/Formats/HuggingFace/Download.h"
 #include "lib/Formats/HuggingFace/ModelFiles.h"
@@ -80,12 +81,13 @@ Expected<huggingface::ModelDescription> openModel(InputKind kind, const Options 
   if (kind != InputKind::GGUF)
     return huggingface::ModelDescription::load(options.input, std::move(load));
   RAPT_ASSIGN_OR_RETURN(gguf::File file, gguf::File::open(options.input));
+  if (options.dryRun) // also of a model that cannot be compiled
+    RAPT_RETURN_IF_ERROR(writeText("", gguf::describe(file)));
   RAPT_ASSIGN_OR_RETURN(huggingface::ModelParts parts, importing::describeGGUF(file));
   if (options.tokenizer.empty()) {
     RAPT_ASSIGN_OR_RETURN(parts.files, gguf::tokenizerFiles(file.metadata(), parts.warnings));
   } else {
-    RAPT_ASSIGN_OR_RETURN(parts.files["generation_config.json"],
-                          gguf::generationFile(file.metadata(), parts.warnings));
+    RAPT_ASSIGN_OR_RETURN(parts.files["generation_config.json"], gguf::generationFile(file.metadata(), parts.warnings));
   }
   return huggingface::ModelDescription::make(std::move(parts), std::move(load));
 }
@@ -94,7 +96,7 @@ Expected<Input> readModel(InputKind kind, MLIRContext &context, const Options &o
   huggingface::LoadOptions load;
   load.randomSeed = options.randomSeed;
   load.noWeights = options.noWeights;
-  load.strict = options.strict;
+  load.strict = options.strict || kind == InputKind::GGUF; // whose tensors all count
   load.ignoreKeys = options.ignoreKeys;
   load.configKeys = options.configKeys;
   load.tokenizer = options.tokenizer;

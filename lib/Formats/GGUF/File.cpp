@@ -82,22 +82,26 @@ Status File::addParts() {
                  ": give the file its own name back, by which the other parts are found"};
   if (part != 0)
     return Error{which + ": give the first, " + shownPath(nameOfPart(stem, 1, parts))};
+  RAPT_ASSIGN_OR_RETURN(std::optional<int64_t> expected, metadata.integer(keyOfTensors));
   for (int64_t other = 1; other < parts; ++other) {
     const std::string name = nameOfPart(stem, other + 1, parts);
     if (!huggingface::entryExists(name))
       return Error{which + ": " + shownPath(name) + " is missing"};
     RAPT_ASSIGN_OR_RETURN(auto input, InputFile::open(name));
     RAPT_ASSIGN_OR_RETURN(Header header, readHeader(std::move(input)));
-    RAPT_ASSIGN_OR_RETURN(auto own, readPart(header.metadata));
-    if (own != std::pair(parts, other))
-      return Error{shownPath(name) + ": its metadata say that it is part " + std::to_string(own.second + 1) + " of " +
-                   std::to_string(own.first) + ": download it again"};
+    RAPT_ASSIGN_OR_RETURN(auto place, readPart(header.metadata));
+    if (place != std::pair(parts, other))
+      return Error{shownPath(name) + ": its metadata say that it is part " + std::to_string(place.second + 1) + " of " +
+                   std::to_string(place.first) + ": download it again"};
+    RAPT_ASSIGN_OR_RETURN(std::optional<int64_t> own, header.metadata.integer(keyOfTensors));
+    if (own && own != expected)
+      return Error{shownPath(name) + ": " + keyOfTensors + " is " + std::to_string(*own) + ", of the first part " +
+                   (expected ? std::to_string(*expected) : "absent") + ": the parts are of several models"};
     paths.push_back(name);
     RAPT_RETURN_IF_ERROR(addTensors(std::move(header.tensors)));
   }
-  RAPT_ASSIGN_OR_RETURN(std::optional<int64_t> expected, metadata.integer(keyOfTensors));
   if (expected && *expected != int64_t(table.size()))
     return Error{which + ": the parts have " + std::to_string(table.size()) + " tensors, " + keyOfTensors + " is " +
-                 std::to_string(*expected) + ": they are of several models, or one is an old one"};
+                 std::to_string(*expected) + ": the file is not whole"};
   return {};
 }

@@ -8,6 +8,7 @@ Each family's directory gets random weights of a seed, and gguf_models.py makes 
 import json
 import os
 import shutil
+import struct
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -25,7 +26,7 @@ EXPERTS = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 
 PHI3 = {"short_factor": [1.0, 1.5, 2.0, 3.0], "long_factor": [1.2, 1.5, 4.0, 9.0]}
 GEMMA3 = {"sliding_window": 9, "rope_theta": 5000.0, "rope_local_base_freq": 100.0, "query_pre_attn_scalar": 16, "head_dim": 16, "num_hidden_layers": 7}
 
-# name -> (config, options of gguf_models.convert, flags of raptc for both)
+# name -> (config, options of gguf_models.convert)
 CASES = {
     "llama": ({**SIZES, "model_type": "llama"}, {}),
     "llama-f16": ({**SIZES, "model_type": "llama", "torch_dtype": "float16", "tie_word_embeddings": True}, {"dtype": "F16"}),
@@ -50,15 +51,37 @@ CASES = {
     "phi3-partial": ({**SIZES, "model_type": "phi3", "partial_rotary_factor": 0.75, "sliding_window": None, "head_dim": 8}, {}),
     "phi3-long": ({**SIZES, "model_type": "phi3", "rope_scaling": {"type": "longrope", **PHI3}, "original_max_position_embeddings": 16,
                    "max_position_embeddings": 96}, {}),
-    "gpt2": ({**OLDER, "model_type": "gpt2"}, {}),
-    "gpt2-untied": ({**OLDER, "model_type": "gpt2", "n_inner": 70, "tie_word_embeddings": False}, {}),
+    "bloom": ({"model_type": "bloom", "vocab_size": 97, "hidden_size": 48, "n_layer": 2, "n_head": 6, "seq_length": 64}, {}),
+    "command-r": ({**SIZES, "model_type": "cohere", "logit_scale": 0.3}, {}),
+    "command-r-norms": ({**SIZES, "model_type": "cohere", "logit_scale": 0.0625, "use_qk_norm": True}, {}),
+    "cohere2": ({**SIZES, "model_type": "cohere2", "logit_scale": 0.25, "sliding_window": 9, "num_hidden_layers": 5}, {}),
+    "falcon": ({**SIZES, "model_type": "falcon", "intermediate_size": None, "num_key_value_heads": None}, {}),
+    "falcon-two-norms": ({**SIZES, "model_type": "falcon", "intermediate_size": None, "num_key_value_heads": None, "new_decoder_architecture": True,
+                          "num_kv_heads": 2, "ffn_hidden_size": 70, "tie_word_embeddings": False}, {}),
+    "glm4": ({**SIZES, "model_type": "glm4", "head_dim": 16, "attention_bias": True}, {}),
+    "gptneox": ({**SIZES, "model_type": "gpt_neox", "num_key_value_heads": None}, {}),
+    "gptneox-in-turn": ({**SIZES, "model_type": "gpt_neox", "num_key_value_heads": None, "use_parallel_residual": False, "attention_bias": False, "rotary_pct": 0.5,
+                         "rotary_emb_base": 500}, {}),
+    "granite": ({**SIZES, "model_type": "granite", "embedding_multiplier": 3.0, "logits_scaling": 6.0, "residual_multiplier": 0.4, "attention_multiplier": 0.2}, {}),
+    "mpt": ({"model_type": "mpt", "vocab_size": 97, "d_model": 48, "n_layers": 2, "n_heads": 6, "max_seq_len": 64,
+             "attn_config": {"clip_qkv": 0.8, "alibi_bias_max": 6}}, {}),
+    "nemotron": ({**SIZES, "model_type": "nemotron"}, {}),
+    "olmo": ({**SIZES, "model_type": "olmo", "clip_qkv": 0.8}, {}),
+    "olmo3": ({**SIZES, "model_type": "olmo3", "rope_theta": 5e5, "sliding_window": 9, "num_hidden_layers": 5}, {}),
+    "olmoe": ({**SIZES, "model_type": "olmoe", "num_experts": 5, "num_experts_per_tok": 2}, {}),
+    "phi2": ({**SIZES, "model_type": "phi"}, {}),
+    "phi2-fused": ({**SIZES, "model_type": "phi", "num_key_value_heads": 6}, {"fused": True}),
+    "stablelm": ({**SIZES, "model_type": "stablelm", "use_qkv_bias": True}, {}),
+    "stablelm-norms": ({**SIZES, "model_type": "stablelm", "qk_layernorm": True, "use_parallel_residual": True, "num_key_value_heads": 3}, {}),
     "starcoder": ({**OLDER, "model_type": "gpt_bigcode"}, {}),
     "starcoder2": ({**SIZES, "model_type": "starcoder2", "sliding_window": None}, {}),
     "olmo2": ({**SIZES, "model_type": "olmo2"}, {}),
-    "smollm3": ({**SIZES, "model_type": "smollm3", "num_hidden_layers": 5, "tie_word_embeddings": True}, {}),
+    "smollm3": ({**SIZES, "model_type": "smollm3", "rope_theta": 2e6, "num_hidden_layers": 5, "tie_word_embeddings": True}, {}),
 }
-# Both have the same numbers in another text: frequencies by the file's factors, or Conv1D's weights in torch's order.
+# The same weights in another text: frequencies are rounded from factors, or Conv1D's matrices are [out, in].
 OTHER_TEXT = {
+    "gpt2": ({**OLDER, "model_type": "gpt2"}, {}),
+    "gpt2-untied": ({**OLDER, "model_type": "gpt2", "n_inner": 70, "tie_word_embeddings": False}, {}),
     "llama3": ({**SIZES, "model_type": "llama", "head_dim": 32, "rope_theta": 500.0, "rope_scaling": LLAMA3}, {}),
 }
 
@@ -108,51 +131,56 @@ class Checks:
         print(f"{name}: {what}")
 
     def directories(self, cases):
-        """Writes config.json and random weights of each case."""
+        """Writes config.json and random weights of each case. Returns {name: packed weights}."""
         for name, (config, _) in cases.items():
             with open(self.path(name, "dir", "config.json"), "w", encoding="utf-8") as file:
                 json.dump(config, file)
-        self.run({name: [self.path(name, "dir", "config.json"), "--random-weights=7", "--codegen=quick", f"--save-weights={self.path(name, 'dir', 'model.safetensors')}",
-                         "-o", self.path(name, "random", "model.o")] for name in cases})
+        done = self.run({name: [self.path(name, "dir", "config.json"), "--random-weights=7", "--codegen=quick",
+                                f"--save-weights={self.path(name, 'dir', 'model.safetensors')}", "-o", self.path(name, "random", "model.o")] for name in cases})
+        return {name: packed(self.path(name, "random")) for name in done}
 
-    def compile(self, sources):
-        """{name: (imported text, bytes of the weight file)} of {name: model}."""
-        texts = self.run({name: [source, "--emit=imported", "-o", self.path(name, "out", "imported.mlir")] for name, source in sources.items()})
-        codes = self.run({name: [sources[name], "--codegen=quick", "-o", self.path(name, "out", "model.o")] for name in texts})
-        found = {}
-        for name in codes:
-            folder = self.path(name, "out")
-            weights = [entry for entry in os.listdir(folder) if entry.endswith(".weights")]
-            with open(os.path.join(folder, "imported.mlir"), encoding="utf-8") as file, open(os.path.join(folder, weights[0]), "rb") as packed:
-                found[name] = file.read(), packed.read()
-        return found
+    def import_(self, sources):
+        """{name: imported text} of {name: model}."""
+        paths = {name: self.path(name, "out", "imported.mlir") for name in sources}
+        return {name: read(paths[name]).decode() for name in self.run({name: [source, "--emit=imported", "-o", paths[name]] for name, source in sources.items()})}
+
+    def pack(self, sources):
+        """{name: packed weights} of {name: model}."""
+        codes = self.run({name: [source, "--codegen=quick", "-o", self.path(name, "out", "model.o")] for name, source in sources.items()})
+        return {name: packed(self.path(name, "out")) for name in codes}
 
 
-def without_name(text):
-    return text.replace("model.gguf", "")
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def packed(folder):
+    """The section "weights", the first one, of the weight file in the folder."""
+    name, = (entry for entry in os.listdir(folder) if entry.endswith(".weights"))
+    content = read(os.path.join(folder, name))
+    # magic, version, sections, two ids, size; then the section's name and place
+    offset, size = struct.unpack_from("<QQ", content, 8 + 4 + 4 + 16 + 16 + 8 + 64)
+    return content[offset:offset + size]
 
 
 def main():
     checks = Checks(*sys.argv[1:3])
     cases = {**CASES, **OTHER_TEXT}
-    checks.directories(cases)
-    sources, wanted = {}, {name: checks.path(name, "dir") for name in cases}
-    made = {**{name: (name, options) for name, (_, options) in cases.items()}, **WRONG}
+    weights = checks.directories(cases)
+    texts = checks.import_({name: checks.path(name, "dir") for name in weights if name in CASES})
+    made = {name: (case, options) for name, (case, options) in {**{name: (name, options) for name, (_, options) in cases.items()}, **WRONG}.items() if case in weights}
+    sources = {}
     for name, (case, options) in made.items():
         path = checks.path("files", name)
         path = gguf_models.convert(checks.path(case, "dir"), path if "parts" in options else path + ".gguf", **options)[0]
-        sources["files/" + name] = path
-    directories, files = checks.compile(wanted), checks.compile(sources)
-    for name, (case, _) in made.items():
-        if case not in directories or "files/" + name not in files:
-            continue
-        (text, weights), (ownText, ownWeights) = directories[case], files["files/" + name]
-        if name in WRONG and ownWeights == weights:
-            checks.fail(name, "the weights are those of a right file")
-        if name not in WRONG and ownWeights != weights:
-            checks.fail(name, "the weights differ from the directory's")
-        if name in CASES and ownText != text:
-            lines = [pair for pair in zip(text.split("\n"), ownText.split("\n")) if pair[0] != pair[1]]
+        sources[name] = path
+    for name, own in checks.pack(sources).items():
+        if (own == weights[made[name][0]]) == (name in WRONG):
+            checks.fail(name, "the weights are those of a right file" if name in WRONG else "the weights differ from the directory's")
+    for name, own in checks.import_({name: sources[name] for name in texts}).items():
+        if own != texts[name]:
+            lines = [pair for pair in zip(texts[name].split("\n"), own.split("\n")) if pair[0] != pair[1]]
             checks.fail(name, "the text differs from the directory's" + "".join(f"\n  - {a[:300]}\n  + {b[:300]}" for a, b in lines[:4]))
     print(f"{len(made)} files, {checks.failures} failures")
     sys.exit(checks.failures != 0)

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/GGUF/Architectures.h"
-#include <algorithm>
+#include "lib/Import/Families/GGUF/Members.h"
 
 using namespace rapt;
 using namespace rapt::importing;
@@ -13,12 +13,6 @@ using namespace rapt::importing;
 namespace {
 
 using enum Arrangement;
-
-constexpr int64_t mostWindow = int64_t(1) << 30, mostExperts = 1 << 12, mostInner = 1 << 20;
-
-//===----------------------------------------------------------------------===//
-// Names of tensors
-//===----------------------------------------------------------------------===//
 
 constexpr Rename usual[] = {
     {"token_embd", "model.embed_tokens"},
@@ -98,189 +92,101 @@ constexpr Rename plainFeedForward[] = {
     {"ffn_down", "mlp.c_proj"},
 };
 
-//===----------------------------------------------------------------------===//
-// Keys
-//===----------------------------------------------------------------------===//
+constexpr Rename phi[] = {
+    {"output_norm", "model.final_layernorm"},
+    {"attn_output", "self_attn.dense"},
+    {"ffn_up", "mlp.fc1"},
+    {"ffn_down", "mlp.fc2"},
+};
 
-/// Biases of attention, all or none, and of the feed-forward.
-void setBiases(Translation &t, bool ofFeedForward) {
-  t.set("attention_bias", t.hasInLayers("attn_output.bias"));
-  if (ofFeedForward)
-    t.set("mlp_bias", t.hasInLayers("ffn_down.bias"));
-}
+constexpr Rename stableLM[] = {
+    {"attn_q_norm", "self_attn.q_layernorm.norms.{}", Experts}, // of all heads
+    {"attn_k_norm", "self_attn.k_layernorm.norms.{}", Experts},
+};
 
-/// num_experts and its like; `inner` is the columns of one.
-void setExperts(Translation &t, const char *number, const char *inner, int64_t columns) {
-  t.set(number, t.required("expert_count", 1, mostExperts));
-  t.set("num_experts_per_tok", t.required("expert_used_count", 1, mostExperts));
-  t.set(inner, columns);
-}
+constexpr Rename glm4[] = {
+    {"ffn_up", "mlp.gate_up_proj"},
+    {"post_attention_norm", "post_self_attn_layernorm"},
+    {"post_ffw_norm", "post_mlp_layernorm"},
+};
 
-void describeLlama(Translation &t) {
-  const bool hasExperts = t.integer("expert_count", 0, mostExperts).value_or(0) > 0;
-  t.setDecoder(hasExperts ? "mixtral" : "llama");
-  setRotary(t);
-  if (hasExperts) {
-    const int64_t inner = t.required("feed_forward_length", 1, mostInner);
-    setExperts(t, "num_local_experts", "intermediate_size",
-               t.integer("expert_feed_forward_length", 1, mostInner).value_or(inner));
-  } else {
-    t.integer("expert_used_count", 0, 0);
-    setBiases(t, true);
-  }
-  const double theta = t.number("rope.freq_base").value_or(10000);
-  const int64_t positions = t.required("context_length", 1, 1 << 24);
-  if (theta == 500000 && positions > 8192 && !t.has("rope_freqs.weight"))
-    t.warn(
-        "no tensor rope_freqs.weight: if this is Llama 3.1 or later, the file is older than August 2024, and texts of "
-        "more than 8192 tokens are worse than they should be");
-  if (theta == 10000 && positions == 32768 && !hasExperts)
-    t.warn("assumed is that each token sees all before it: if this is Mistral 7B v0.1, give "
-           "--config-key=model_type=mistral "
-           "--config-key=sliding_window=4096, which files do not have");
-}
+constexpr Rename gptNeoX[] = {
+    {"token_embd", "gpt_neox.embed_in"},
+    {"output_norm", "gpt_neox.final_layer_norm"},
+    {"output", "embed_out"},
+    {"attn_norm", "input_layernorm"},
+    {"attn_qkv", "attention.query_key_value", Groups},
+    {"attn_output", "attention.dense"},
+    {"ffn_norm", "post_attention_layernorm"},
+    {"ffn_up", "mlp.dense_h_to_4h"},
+    {"ffn_down", "mlp.dense_4h_to_h"},
+};
 
-void describeQwen2(Translation &t) {
-  t.setDecoder("qwen2");
-  setRotary(t);
-}
+constexpr Rename bloom[] = {
+    {"token_embd", "transformer.word_embeddings"},
+    {"token_embd_norm", "transformer.word_embeddings_layernorm"},
+    {"output_norm", "transformer.ln_f"},
+    {"output", "lm_head"},
+    {"attn_norm", "input_layernorm"},
+    {"attn_qkv", "self_attention.query_key_value", Groups},
+    {"attn_output", "self_attention.dense"},
+    {"ffn_norm", "post_attention_layernorm"},
+    {"ffn_up", "mlp.dense_h_to_4h"},
+    {"ffn_down", "mlp.dense_4h_to_h"},
+};
 
-void describeQwen2Moe(Translation &t) {
-  t.setDecoder("qwen2_moe");
-  setRotary(t);
-  const int64_t inner = t.required("feed_forward_length", 1, mostInner),
-                used = t.required("expert_used_count", 1, mostExperts);
-  setExperts(t, "num_experts", "moe_intermediate_size",
-             t.integer("expert_feed_forward_length", 1, mostInner).value_or(std::max<int64_t>(1, inner / used)));
-  t.set("shared_expert_intermediate_size",
-        t.integer("expert_shared_feed_forward_length", 1, mostInner).value_or(inner));
-}
+/// Of layers with a norm of its own ahead of attention.
+constexpr Rename falconOfTwoNorms[] = {
+    {"attn_norm", "ln_mlp"},
+    {"attn_norm_2", "ln_attn"},
+};
 
-void describeQwen3(Translation &t) {
-  t.setDecoder("qwen3");
-  setRotary(t);
-  setBiases(t, false);
-}
+constexpr Rename mpt[] = {
+    {"token_embd", "transformer.wte"},
+    {"output_norm", "transformer.norm_f"},
+    {"output", "lm_head"},
+    {"attn_norm", "norm_1"},
+    {"attn_qkv", "attn.Wqkv"},
+    {"attn_output", "attn.out_proj"},
+    {"ffn_norm", "norm_2"},
+    {"ffn_up", "ffn.up_proj"},
+    {"ffn_down", "ffn.down_proj"},
+};
 
-void describeQwen3Moe(Translation &t) {
-  t.setDecoder("qwen3_moe");
-  setRotary(t);
-  setBiases(t, false);
-  const int64_t inner = t.required("feed_forward_length", 1, mostInner),
-                used = t.required("expert_used_count", 1, mostExperts);
-  setExperts(t, "num_experts", "moe_intermediate_size",
-             t.integer("expert_feed_forward_length", 1, mostInner).value_or(std::max<int64_t>(1, inner / used)));
-  t.set("norm_topk_prob", true);
-}
+constexpr std::string_view ofGPT = "transformer.h.";
 
-void describeGemma(Translation &t) {
-  t.setDecoder("gemma");
-  setRotary(t);
-}
-
-/// The scale of scores, which files do not have: of the largest models it is by the width, of others by the channels.
-void setQueryScalar(Translation &t, int64_t layersOfLargest) {
-  const DecoderSizes &s = t.sizes();
-  const std::optional<double> scale = t.number("attention.scale");
-  const double byWidth = double(s.width) / double(s.heads);
-  if (scale && *scale > 0)
-    t.set("query_pre_attn_scalar", 1 / (*scale * *scale));
-  else
-    t.set("query_pre_attn_scalar", s.layers == layersOfLargest ? byWidth : double(s.channels));
-}
-
-/// Layers with a window: all but every `period`'th.
-void setWindowedLayers(Translation &t, int64_t period, std::string_view last = "full_attention") {
-  std::vector<bool> windowed;
-  if (std::optional<std::vector<int64_t>> given = t.list("attention.sliding_window_pattern"))
-    windowed.assign(given->begin(), given->end());
-  else
-    period = t.integer("attention.sliding_window_pattern", 1, 1 << 17).value_or(period);
-  json::Array types;
-  for (int64_t layer = 0; layer < t.sizes().layers; ++layer) {
-    const bool slides = windowed.empty() ? (layer + 1) % period != 0 : windowed[size_t(layer)];
-    types.emplace_back(slides ? "sliding_attention" : std::string(last).c_str());
-  }
-  t.set("layer_types", std::move(types));
-}
-
-void describeGemma2(Translation &t) {
-  t.setDecoder("gemma2");
-  setRotary(t);
-  setQueryScalar(t, 46);
-  t.set("attn_logit_softcapping", t.number("attn_logit_softcapping").value_or(50));
-  t.set("final_logit_softcapping", t.number("final_logit_softcapping").value_or(30));
-  t.set("sliding_window", t.integer("attention.sliding_window", 1, mostWindow).value_or(4096));
-  setWindowedLayers(t, 2);
-}
-
-void describeGemma3(Translation &t) {
-  t.setDecoder("gemma3_text");
-  setRotary(t);
-  t.set("rope_local_base_freq", t.number("rope.freq_base_swa").value_or(10000));
-  setQueryScalar(t, 62);
-  if (std::optional<double> cap = t.number("final_logit_softcapping"))
-    t.set("final_logit_softcapping", *cap);
-  if (std::optional<double> cap = t.number("attn_logit_softcapping"))
-    t.set("attn_logit_softcapping", *cap);
-  if (std::optional<int64_t> window = t.integer("attention.sliding_window", 1, mostWindow))
-    t.set("sliding_window", *window);
-  else
-    t.set("sliding_window", json::Value());
-  setWindowedLayers(t, 6);
-}
-
-void describePhi3(Translation &t) {
-  t.setDecoder("phi3");
-  setRotary(t, /*isPartial=*/true);
-  if (std::optional<int64_t> window = t.integer("attention.sliding_window", 0, mostWindow); window && *window > 0)
-    t.set("sliding_window", *window);
-}
-
-constexpr MemberNames ofGPT2 = {.inner = "n_inner", .keyHeads = "", .headDim = "", .epsilon = "layer_norm_epsilon"};
-
-void describeGPT2(Translation &t) { t.setDecoder("gpt2", ofGPT2); }
-
-void describeStarcoder(Translation &t) {
-  t.setDecoder("gpt_bigcode", ofGPT2);
-  t.set("multi_query", t.sizes().keyHeads == 1);
-}
-
-void describeStarcoder2(Translation &t) {
-  t.setDecoder("starcoder2", {.epsilon = "norm_epsilon"});
-  setRotary(t);
-  t.set("use_bias", t.hasInLayers("attn_q.bias"));
-  t.warn("assumed is that each token sees all before it: files do not have the window of StarCoder2, which is "
-         "--config-key=sliding_window=4096");
-}
-
-void describeOlmo2(Translation &t) {
-  t.setDecoder("olmo2");
-  setRotary(t);
-}
-
-void describeSmolLM3(Translation &t) {
-  t.setDecoder("smollm3");
-  setRotary(t);
-  setBiases(t, true);
-}
-
+// clang-format off
 constexpr Architecture table[] = {
+    {.name = "bloom", .describe = describeBloom, .tensors = {bloom}, .layer = ofGPT},
+    {.name = "cohere2", .describe = describeCohere2, .tensors = {usual}},
+    {.name = "command-r", .describe = describeCohere, .tensors = {usual}},
+    {.name = "falcon", .describe = describeFalcon, .tensors = {falconOfTwoNorms, bloom}, .layer = ofGPT, .onlyWith = "attn_norm_2.weight"},
+    {.name = "falcon", .describe = describeFalcon, .tensors = {bloom}, .layer = ofGPT},
     {.name = "gemma", .describe = describeGemma, .tensors = {usual}, .normsHoldOne = true},
     {.name = "gemma2", .describe = describeGemma2, .tensors = {normsBehind, usual}, .normsHoldOne = true},
     {.name = "gemma3", .describe = describeGemma3, .tensors = {normsBehind, usual}, .normsHoldOne = true},
-    {.name = "gpt2", .describe = describeGPT2, .tensors = {gpt2}, .layer = "transformer.h.", .hasConv1D = false},
+    {.name = "glm4", .describe = describeGlm4, .tensors = {glm4, usual}},
+    {.name = "gpt2", .describe = describeGPT2, .tensors = {gpt2}, .layer = ofGPT, .hasConv1D = false},
+    {.name = "gptneox", .describe = describeGPTNeoX, .tensors = {gptNeoX}, .layer = "gpt_neox.layers."},
+    {.name = "granite", .describe = describeGranite, .tensors = {pairs, usual}},
     {.name = "llama", .describe = describeLlama, .tensors = {pairs, mixtral, usual}},
+    {.name = "mpt", .describe = describeMPT, .tensors = {mpt}, .layer = "transformer.blocks."},
+    {.name = "nemotron", .describe = describeNemotron, .tensors = {usual}, .normsHoldOne = true},
+    {.name = "olmo", .describe = describeOlmo, .tensors = {pairs, usual}},
     {.name = "olmo2", .describe = describeOlmo2, .tensors = {normsBehind, usual}},
+    {.name = "olmoe", .describe = describeOlmoe, .tensors = {experts, usual}},
+    {.name = "phi2", .describe = describePhi2, .tensors = {phi, usual}},
     {.name = "phi3", .describe = describePhi3, .tensors = {phi3, usual}},
     {.name = "qwen2", .describe = describeQwen2, .tensors = {usual}},
     {.name = "qwen2moe", .describe = describeQwen2Moe, .tensors = {experts, usual}},
     {.name = "qwen3", .describe = describeQwen3, .tensors = {usual}},
     {.name = "qwen3moe", .describe = describeQwen3Moe, .tensors = {experts, usual}},
     {.name = "smollm3", .describe = describeSmolLM3, .tensors = {pairs, usual}},
-    {.name = "starcoder", .describe = describeStarcoder, .tensors = {gpt2}, .layer = "transformer.h."},
+    {.name = "stablelm", .describe = describeStableLM, .tensors = {stableLM, usual}},
+    {.name = "starcoder", .describe = describeStarcoder, .tensors = {gpt2}, .layer = ofGPT},
     {.name = "starcoder2", .describe = describeStarcoder2, .tensors = {plainFeedForward, usual}},
 };
+// clang-format on
 
 } // namespace
 

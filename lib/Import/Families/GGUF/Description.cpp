@@ -31,9 +31,11 @@ static Expected<const Architecture *> findArchitecture(const gguf::File &file) {
   RAPT_RETURN_IF_ERROR(refuseOthers(file, type.value_or(""), name.value_or("")));
   std::string known;
   for (const Architecture &architecture : architectures()) {
-    if (architecture.name == *name)
+    const bool isOfTensors = architecture.onlyWith.empty() || file.find("blk.0." + std::string(architecture.onlyWith));
+    if (architecture.name == *name && isOfTensors)
       return &architecture;
-    known += (known.empty() ? "" : ", ") + std::string(architecture.name);
+    if (architecture.onlyWith.empty())
+      known += (known.empty() ? "" : ", ") + std::string(architecture.name);
   }
   return Error{shownPath(file.path()) + ": general.architecture \"" + json::printable(*name, 60) +
                "\" is not supported; supported are " + known +

@@ -72,6 +72,8 @@ private:
   void add(const gguf::Tensor &tensor) {
     const FileName name(tensor.name);
     const Rename *rename = findRename(architecture, name.part);
+    if (!name.layer.empty() && std::stoll(name.layer) >= sizes.layers && std::stoll(name.layer) < sizes.allLayers)
+      return; // of one that predicts further tokens
     if (!rename)
       return keep(tensor, gguf::wholeTensor(tensor, tensor.name));
     std::vector<std::string> own;

@@ -96,7 +96,7 @@ int64_t Translation::required(std::string_view key, int64_t least, int64_t most)
 
 void Translation::readSizes() {
   DecoderSizes &s = sizesOfDecoder;
-  s.layers = required("block_count", 1, mostLayers);
+  s.layers = s.allLayers = required("block_count", 1, mostLayers);
   // Blocks that predict further tokens are behind the others.
   const int64_t further = integer("nextn_predict_layers", 0, mostLayers).value_or(0);
   if (further >= s.layers)
@@ -159,7 +159,8 @@ void Translation::setDecoder(const char *modelType, const MemberNames &names) {
   set("num_attention_heads", s.heads);
   set("vocab_size", s.vocabulary);
   set("tie_word_embeddings", !has("output.weight"));
-  set(names.inner, required("feed_forward_length", 1, mostInner));
+  if (!names.inner.empty())
+    set(names.inner, required("feed_forward_length", 1, mostInner));
   set(names.positions, required("context_length", 1, mostPositions));
   if (!names.keyHeads.empty())
     set(names.keyHeads, s.keyHeads);

@@ -17,7 +17,8 @@ namespace rapt::importing {
 /// Sizes that every decoder has. 1 where the file's are wrong, which is recorded.
 struct DecoderSizes {
   int64_t layers = 1, width = 1, heads = 1, keyHeads = 1;
-  int64_t channels = 1; ///< of a head
+  int64_t allLayers = 1; ///< with those behind them that predict further tokens
+  int64_t channels = 1;  ///< of a head
   int64_t vocabulary = 1;
 };
 
