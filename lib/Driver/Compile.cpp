@@ -14,6 +14,7 @@
 #include "lib/Driver/Report.h"
 #include "lib/Driver/StageCheck.h"
 #include "lib/Driver/Weights.h"
+#include "lib/Formats/GGUF/Describe.h"
 #include "lib/Formats/HuggingFace/SafeTensorsWriter.h"
 #include "lib/Import/Families/Import.h"
 #include "lib/InitAll.h"
@@ -70,6 +71,7 @@ private:
   Status checkDeviceCode(const Target &target) const;
   bool loadPlugins();
   bool checkUserPasses();
+  Status describeFile();
   bool read();
   bool checkFiles();
   bool selectActivations();
@@ -250,6 +252,12 @@ bool Compilation::checkUserPasses() {
   return true;
 }
 
+/// What a GGUF file holds, whether the model can be compiled or not.
+Status Compilation::describeFile() {
+  RAPT_ASSIGN_OR_RETURN(gguf::File file, gguf::File::open(options.input));
+  return writeText("", gguf::describe(file));
+}
+
 bool Compilation::read() {
   phases.enter("reading");
   Expected<InputKind> kind = detectInput(options);
@@ -257,8 +265,11 @@ bool Compilation::read() {
     return fail(WrongInput, kind.error().message);
   if (*kind == InputKind::MLIR && options.randomSeed)
     return fail(WrongUsage, "--random-weights needs a configuration; " + shownPath(options.input) + " is MLIR text");
-  if (*kind == InputKind::HuggingFace && !options.weights.empty())
+  if (*kind != InputKind::MLIR && !options.weights.empty())
     return fail(WrongUsage, "--weights is for MLIR text; " + shownPath(options.input) + " brings its own weights");
+  if (*kind == InputKind::GGUF && options.dryRun)
+    if (Status written = describeFile(); !written)
+      return failOf(written);
   reading.doing = "reading " + shownPath(options.input);
   enterStep(reading);
   injectFault(options, "read");

@@ -2,7 +2,7 @@
 #include "lib/Formats/GGUF/Metadata.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
-#include <algorithm>
+#include <charconv>
 #include <iterator>
 
 using namespace rapt;
@@ -49,12 +49,22 @@ Expected<std::optional<int64_t>> Metadata::integer(std::string_view key) const {
   return std::optional(*value->asInteger());
 }
 
+/// The number whose decimal text is the shortest one of those that round to an f32.
+static double shortest(float number) {
+  char text[64];
+  const char *end = std::to_chars(text, text + sizeof text, number).ptr;
+  double found = number;
+  std::from_chars(text, end, found);
+  return found;
+}
+
 Expected<std::optional<double>> Metadata::number(std::string_view key) const {
   const Value *value = find(key);
   if (!value)
     return std::optional<double>();
   if (value->asNumber())
-    return std::optional(*value->asNumber());
+    return std::optional(value->type() == ValueType::Float32 ? shortest(float(*value->asNumber()))
+                                                             : *value->asNumber());
   if (!value->asInteger() || value->type() == ValueType::Bool)
     return wrongType(key, *value, "a number");
   return std::optional(double(*value->asInteger()));
