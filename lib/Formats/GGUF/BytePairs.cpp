@@ -56,7 +56,8 @@ static Expected<Frame> readFrame(const Metadata &metadata, const TokenTable &tok
   RAPT_ASSIGN_OR_RETURN(frame.end, readFlagged(metadata, tokens, "add_eos_token", "eos_token", false));
   RAPT_ASSIGN_OR_RETURN(frame.separator,
                         readFlagged(metadata, tokens, "add_sep_token", "sep_token", rule.addsSeparator));
-  if (frame.separator) // RoBERTa's: <s> A </s> </s> B </s>
+  frame.beginsSecond = !frame.end; // ModernBERT's: [CLS] A [SEP] B [SEP]
+  if (frame.separator)             // RoBERTa's: <s> A </s> </s> B </s>
     frame.beginsSecond = false, frame.secondType = 0;
   return frame;
 }

@@ -8,18 +8,9 @@ namespace rapt::gguf {
 
 /// Texts that models end a text or a turn with. A file has room for one such token, and mostly the one for whole texts.
 static constexpr std::string_view endTexts[] = {
-    "<|eot_id|>",
-    "<|im_end|>",
-    "<|end|>",
-    "<|return|>",
-    "<|call|>",
-    "<end_of_turn>",
-    "<|endoftext|>",
-    "</s>",
-    "<|eom_id|>",
-    "<EOT>",
-    "<|end_of_text|>",
-    "<\uff5cend\u2581of\u2581sentence\uff5c>",
+    "<|eot_id|>", "<|im_end|>",    "<|end|>",         "<|return|>",
+    "<|call|>",   "<end_of_turn>", "<|endoftext|>",   "</s>",
+    "<|eom_id|>", "<EOT>",         "<|end_of_text|>", "<\uff5cend\u2581of\u2581sentence\uff5c>",
 };
 
 /// A normal token of such a text is a piece of text: </s> closes a tag of HTML.

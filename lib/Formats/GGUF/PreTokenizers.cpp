@@ -59,9 +59,9 @@ static constexpr WordStage tinyAya[] = {{Kind::Pattern, digitsFromTheRight}, {Ki
 static constexpr WordStage bloom[] = {{Kind::Pattern, bloomWords}};
 static constexpr WordStage falcon[] = {
     {Kind::Punctuation}, {Kind::Words}, {Kind::DigitRuns}, {Kind::Pattern, "[0-9][0-9][0-9]"}};
-static constexpr WordStage deepseek[] = {
-    {Kind::Pattern, "[\r\n]"},      {Kind::Pattern, deepseekLetters}, {Kind::Pattern, deepseekMarks},
-    {Kind::Pattern, R"(\s+$)"}, {Kind::Pattern, deepseekHan},     {Kind::SingleDigits}};
+static constexpr WordStage deepseek[] = {{Kind::Pattern, "[\r\n]"},      {Kind::Pattern, deepseekLetters},
+                                         {Kind::Pattern, deepseekMarks}, {Kind::Pattern, R"(\s+$)"},
+                                         {Kind::Pattern, deepseekHan},   {Kind::SingleDigits}};
 static constexpr WordStage deepseekCoder[] = {{Kind::Pattern, "[\r\n]"},
                                               {Kind::Pattern, R"(\s?\p{L}+)"},
                                               {Kind::Pattern, R"(\s?\p{P}+)"},
@@ -105,8 +105,10 @@ struct Proof {
 };
 
 static constexpr Proof proofs[] = {
-    {"llama-bpe", 128'256, 128'000, "<|begin_of_text|>"}, {"qwen2", 0, 151'644, "<|im_start|>"},
-    {"gpt-2", 50'257, 50'256, "<|endoftext|>"},           {"falcon", 65'024, 0, ">>TITLE<<"},
+    {"llama-bpe", 128'256, 128'000, "<|begin_of_text|>"},
+    {"qwen2", 0, 151'644, "<|im_start|>"},
+    {"gpt-2", 50'257, 50'256, "<|endoftext|>"},
+    {"falcon", 65'024, 0, ">>TITLE<<"},
     {"starcoder", 49'152, 1, "<fim_prefix>"},
 };
 
@@ -143,8 +145,9 @@ Expected<const PreTokenizer *> findPreTokenizer(const Metadata &metadata, const 
   if (proof == std::end(proofs))
     return metadata.fail(key, std::string(name ? "is \"default\"" : "is missing") +
                                   ", so how texts are cut into words is not known" + advice);
-  notes.push_back(metadata.fail(key, std::string(name ? "is \"default\"" : "is missing") + "; taken for \"" +
-                                         std::string(proof->name) + "\", whose vocabulary this is")
+  notes.push_back(metadata
+                      .fail(key, std::string(name ? "is \"default\"" : "is missing") + "; taken for \"" +
+                                     std::string(proof->name) + "\", whose vocabulary this is")
                       .message);
   return findRule(proof->name);
 }

@@ -112,9 +112,9 @@ Expected<TokenizerParts> makeScoredPairs(const Metadata &metadata, const TokenTa
   for (const std::string &text : tokens.texts())
     vocabulary.emplace_back(text, json::Value(int64_t(vocabulary.size())));
   const std::optional<int64_t> unknown = findUnknown(tokens);
-  parts.members.emplace_back("model",
-                             bytePairModel(std::move(vocabulary),
-                                           unknown ? json::Value(tokens.text(*unknown)) : json::Value(), model));
+  parts.members.emplace_back(
+      "model",
+      bytePairModel(std::move(vocabulary), unknown ? json::Value(tokens.text(*unknown)) : json::Value(), model));
   RAPT_ASSIGN_OR_RETURN(parts.frame.begin, readFlagged(metadata, tokens, "add_bos_token", "bos_token", true));
   RAPT_ASSIGN_OR_RETURN(parts.frame.end, readFlagged(metadata, tokens, "add_eos_token", "eos_token", false));
   parts.takeSpacesBehind = marksOfPhi3(metadata, tokens);
@@ -128,10 +128,13 @@ Expected<TokenizerParts> makeUnigram(const Metadata &metadata, const TokenTable 
   parts.members = writeStages(model);
   json::Array pieces;
   pieces.reserve(tokens.size());
-  for (const sentencepiece::Piece &piece : model.pieces)
-    pieces.push_back(json::Value(
-        json::Array{json::Value(piece.text),
-                    piece.kind == PieceKind::Normal ? json::Value(double(piece.score)) : json::Value()}));
+  const std::vector<double> scores = scoresOf(model);
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    const PieceKind kind = tokens.kind(id);
+    const bool isCut = kind == PieceKind::Normal || kind == PieceKind::UserDefined;
+    pieces.push_back(
+        json::Value(json::Array{json::Value(tokens.texts()[id]), isCut ? json::Value(scores[id]) : json::Value()}));
+  }
   parts.members.emplace_back(
       "model", sentencepiece::unigramModel(std::move(pieces), findUnknown(tokens).value_or(-1), model.byteFallback));
   Frame &frame = parts.frame;

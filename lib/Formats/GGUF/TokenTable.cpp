@@ -47,8 +47,8 @@ Status TokenTable::readKinds(const Metadata &metadata) {
   if (!types)
     return {};
   if (types->size() != size())
-    return metadata.fail(key, "has " + std::to_string(types->size()) + " types of " + std::to_string(size()) +
-                                  " tokens");
+    return metadata.fail(key,
+                         "has " + std::to_string(types->size()) + " types of " + std::to_string(size()) + " tokens");
   kinds.reserve(size());
   for (size_t id = 0; id < size(); ++id) {
     const int64_t type = (*types)[id];

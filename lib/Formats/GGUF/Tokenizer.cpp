@@ -10,8 +10,8 @@ static constexpr std::string_view wholeKey = "tokenizer.huggingface.json";
 
 /// A kind of tokenizer.
 struct TokenizerKind {
-  std::string_view name;                                                           ///< tokenizer.ggml.model
-  std::string_view usualRoles;                                                     ///< see TokenTable
+  std::string_view name;       ///< tokenizer.ggml.model
+  std::string_view usualRoles; ///< see TokenTable
   decltype(&makeBytePairs) make;
 };
 

@@ -11,7 +11,8 @@ static bool isBracketed(std::string_view text) {
 }
 
 static bool isPlain(const TokenTable &tokens, size_t id) {
-  const bool hasRole = std::ranges::any_of(tokens.roles(), [&](const auto &role) { return role.second == int64_t(id); });
+  const bool hasRole =
+      std::ranges::any_of(tokens.roles(), [&](const auto &role) { return role.second == int64_t(id); });
   return tokens.kind(id) == PieceKind::Normal && !hasRole && !isBracketed(tokens.texts()[id]);
 }
 
@@ -43,8 +44,7 @@ static Expected<bool> lowersCase(const Metadata &metadata, const TokenTable &tok
 static Expected<json::Value> makeNormalizer(const Metadata &metadata, const TokenTable &tokens,
                                             std::vector<std::string> &notes) {
   RAPT_ASSIGN_OR_RETURN(const bool lowers, lowersCase(metadata, tokens, notes));
-  RAPT_ASSIGN_OR_RETURN(const std::optional<bool> strips,
-                        metadata.boolean(tokenizerKey("normalizer.strip_accents")));
+  RAPT_ASSIGN_OR_RETURN(const std::optional<bool> strips, metadata.boolean(tokenizerKey("normalizer.strip_accents")));
   return json::Value(json::Object{{"type", json::Value("BertNormalizer")},
                                   {"clean_text", json::Value(true)},
                                   {"handle_chinese_chars", json::Value(true)},
@@ -75,8 +75,8 @@ Expected<TokenizerParts> makeWordPieces(const Metadata &metadata, const TokenTab
                                  {"max_input_chars_per_word", json::Value(100)},
                                  {"vocab", json::Value(std::move(vocabulary))}});
   RAPT_ASSIGN_OR_RETURN(json::Value normalizer, makeNormalizer(metadata, tokens, notes));
-  const json::Value decoder(json::Object{
-      {"type", json::Value("WordPiece")}, {"prefix", json::Value("##")}, {"cleanup", json::Value(true)}});
+  const json::Value decoder(
+      json::Object{{"type", json::Value("WordPiece")}, {"prefix", json::Value("##")}, {"cleanup", json::Value(true)}});
   parts.members = {{"normalizer", std::move(normalizer)},
                    {"pre_tokenizer", json::Value(json::Object{{"type", json::Value("BertPreTokenizer")}})},
                    {"decoder", decoder},

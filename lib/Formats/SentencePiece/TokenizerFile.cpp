@@ -4,8 +4,6 @@
 #include "lib/Formats/SentencePiece/TokenizerStages.h"
 #include "lib/Support/Words.h"
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -76,17 +74,9 @@ void Maker::listEntries() {
     entries.push_back({std::string(token)});
   for (int i = 2; i <= form.lastUnknown; ++i)
     entries.push_back({"<unk_" + std::to_string(i) + ">", -100});
-  // SentencePiece takes a piece of the user's wherever it stands: no others are as likely.
-  float best = -std::numeric_limits<float>::infinity();
-  for (const Piece &piece : model.pieces)
-    if (piece.kind == PieceKind::Normal)
-      best = std::max(best, piece.score);
-  for (size_t i = form.replaced; i < model.pieces.size(); ++i) {
-    const Piece &piece = model.pieces[i];
-    const bool isForced = piece.kind == PieceKind::UserDefined && std::isfinite(best);
-    entries.push_back(
-        {piece.text, isForced ? float(double(float(piece.text.size()) * best) - 0.1) : piece.score, piece.kind});
-  }
+  const std::vector<double> scores = scoresOf(model);
+  for (size_t i = form.replaced; i < model.pieces.size(); ++i)
+    entries.push_back({model.pieces[i].text, scores[i], model.pieces[i].kind});
   if (form.hasVocabulary)
     return;
   for (std::string_view language : words(form.languages))

@@ -1,6 +1,8 @@
 //===- TokenizerModels.cpp ------------------------------------------------------------===//
 #include "lib/Formats/SentencePiece/TokenizerModels.h"
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -10,6 +12,20 @@ bool hasPiecesOverSpaces(const Model &model) {
   return std::any_of(model.pieces.begin(), model.pieces.end(), [](const Piece &piece) {
     return piece.kind == PieceKind::Normal && piece.text.find(spaceMark, 1) != std::string::npos;
   });
+}
+
+std::vector<double> scoresOf(const Model &model) {
+  float best = -std::numeric_limits<float>::infinity();
+  for (const Piece &piece : model.pieces)
+    if (piece.kind == PieceKind::Normal)
+      best = std::max(best, piece.score);
+  std::vector<double> scores;
+  scores.reserve(model.pieces.size());
+  for (const Piece &piece : model.pieces) {
+    const bool isForced = piece.kind == PieceKind::UserDefined && std::isfinite(best);
+    scores.push_back(isForced ? float(double(float(piece.text.size()) * best) - 0.1) : piece.score);
+  }
+  return scores;
 }
 
 /// Two pieces that make a third, by its score; among those of one score by the parts' lengths, as transformers orders

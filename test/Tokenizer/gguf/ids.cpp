@@ -1,6 +1,6 @@
-// Gives the ids of texts by the tokenizers of GGUF files. A line of JSON of standard input for each file: {"file": path,
-// "texts": [...], "pairs": [[first, second], ...]}. A line of output for each: {"notes": [...], "ids":
-// lists with special tokens, "bare": lists without, "decoded": texts of the latter, "pairs": {"ids", "types"} each}, or
+// Gives the ids of texts by the tokenizers of GGUF files. A line of JSON of standard input for each file: {"file":
+// path, "texts": [...], "pairs": [[first, second], ...]}. A line of output for each: {"notes": [...], "ids": lists with
+// special tokens, "bare": lists without, "decoded": texts of the latter, "pairs": {"ids", "types"} each}, or
 // {"error": ...}.
 #include "lib/Formats/GGUF/File.h"
 #include "lib/Formats/GGUF/Tokenizer.h"
@@ -30,8 +30,8 @@ static Expected<json::Object> encodeAll(const Tokenizer &tokenizer, const json::
     decoded.push_back(json::Value(std::move(back)));
   }
   for (const json::Value &pair : wanted ? *wanted->asArray() : json::Array()) {
-    RAPT_ASSIGN_OR_RETURN(const Encoding encoding, tokenizer.encodePair(*(*pair.asArray())[0].asString(),
-                                                                        *(*pair.asArray())[1].asString()));
+    RAPT_ASSIGN_OR_RETURN(const Encoding encoding,
+                          tokenizer.encodePair(*(*pair.asArray())[0].asString(), *(*pair.asArray())[1].asString()));
     pairs.push_back(json::Value(json::Object{{"ids", listOf(encoding.ids)}, {"types", listOf(encoding.types)}}));
   }
   return json::Object{{"ids", json::Value(std::move(all))},

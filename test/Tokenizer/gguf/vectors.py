@@ -44,6 +44,31 @@ LEFT_OUT = {
     "unigram-bytes": "texts are cut at white space, after SentencePiece's older map of characters",
 }
 
+# What is another in the vector than in its GGUF file, which cannot say it or says it as SentencePiece does. All of these differ.
+SPACES = "tokenizer.json puts no space before a text that begins with one, SentencePiece does"
+BYTES = "the vector's decoder writes tokens of bytes as they are called"
+WHITE = "tokenizer.json drops all white space at the end of a text, SentencePiece spaces"
+CUT = "tokenizer.json cuts texts at white space before it looks for spaces"
+DIFFERENT = {
+    "added-spaces": {"decoded": BYTES},
+    "camembert": {"ids": WHITE, "bare": WHITE},
+    "gemma": {"ids": "tokens of several spaces are found in a text that has U+2581 instead", "bare": "the same"},
+    "gpt-neox": {"pairs": "the second text has type 0"},
+    "mbart": {"ids": "a token of a language stands behind a text", "pairs": "the same", "bare": WHITE},
+    "metaspace-always": {"ids": SPACES, "bare": SPACES, "decoded": BYTES},
+    "metaspace-first": {"ids": SPACES, "bare": SPACES},
+    "metaspace-never": {"decoded": BYTES},
+    "modernbert": {"ids": "the mask is looked for before tokens of users, and takes their spaces", "bare": "the same"},
+    "mpnet": {"pairs": "two tokens stand between two texts"},
+    "no-unknown": {"ids": SPACES, "bare": SPACES},
+    "opt": {"pairs": "the token stands before the first text alone"},
+    "pegasus": {"ids": CUT, "bare": CUT, "pairs": "nothing stands between two texts"},
+    "unigram": {"ids": WHITE, "bare": WHITE},
+    "whisper": {"ids": "three tokens stand around a text", "pairs": "the same"},
+    "xlm-roberta": {"ids": WHITE, "bare": WHITE},
+    "xlm-roberta-words": {"ids": CUT, "bare": CUT},
+}
+
 CHANGES = {
     "types": "every token is a normal one",
     "pre": "words are cut as GPT-2's",
@@ -53,8 +78,10 @@ CHANGES = {
 }
 
 
-def first_and_last(tokenizer):
-    """The special tokens before and behind one text, and between two."""
+def first_and_last(tokenizer, config):
+    """The special tokens before and behind one text, and whether another stands between two."""
+    if config.get("add_bos_token"):
+        return [config["bos_token"]["content"]], [], False
     processors = [tokenizer.get("post_processor") or {}]
     if processors[0].get("type") == "Sequence":
         processors = processors[0]["processors"]
@@ -84,8 +111,8 @@ def tokens_of(vocabulary, tokenizer):
     return [numbered.get(number, f"[PAD{number}]") for number in range(max(numbered) + 1)]
 
 
-def roles_of(tokens, tokenizer, unknown):
-    before, behind, separates = first_and_last(tokenizer)
+def roles_of(tokens, tokenizer, unknown, config=None):
+    before, behind, separates = first_and_last(tokenizer, config or {})
     keys = {"bos_token_id": before[0] if len(before) == 1 else None, "eos_token_id": behind[0] if len(behind) == 1 else None, "unknown_token_id": unknown,
             "seperator_token_id": behind[0] if separates else None,
             "mask_token_id": next((token for token in ("<mask>", "[MASK]") if token in tokens), None)}
@@ -94,12 +121,12 @@ def roles_of(tokens, tokenizer, unknown):
     return {**numbers, **flags}
 
 
-def of_bytes(name, tokenizer):
+def of_bytes(name, tokenizer, config):
     model = tokenizer["model"]
     tokens = tokens_of(model["vocab"], tokenizer)
     merges = [" ".join(merge) if isinstance(merge, list) else merge for merge in model["merges"]]
     keys = {"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": PRE[name], "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.merges": merges,
-            "tokenizer.ggml.token_type": kinds_of(tokens, tokenizer), **roles_of(tokens, tokenizer, model["unk_token"])}
+            "tokenizer.ggml.token_type": kinds_of(tokens, tokenizer), **roles_of(tokens, tokenizer, model["unk_token"], config)}
     if '"add_prefix_space": true' in json.dumps(tokenizer["pre_tokenizer"]):
         keys["tokenizer.ggml.add_space_prefix"] = True
     return keys
@@ -137,7 +164,7 @@ def of_words(tokenizer):
     tokens = tokens_of(model["vocab"], tokenizer)
     kinds = kinds_of(tokens, tokenizer)
     marked = [token if kind == CONTROL else token[2:] if token.startswith("##") else SPACE + token for token, kind in zip(tokens, kinds)]
-    before, behind, _ = first_and_last(tokenizer)
+    before, behind, _ = first_and_last(tokenizer, {})
     return {"tokenizer.ggml.model": "bert", "tokenizer.ggml.pre": "default", "tokenizer.ggml.tokens": marked, "tokenizer.ggml.token_type": kinds,
             "tokenizer.ggml.token_type_count": 2, "tokenizer.ggml.cls_token_id": tokens.index(before[0]),
             "tokenizer.ggml.seperator_token_id": tokens.index(behind[0]), "tokenizer.ggml.unknown_token_id": tokens.index("[UNK]")}
@@ -158,19 +185,124 @@ def of_likelihoods(tokenizer):
     return keys
 
 
-def metadata_of(name, tokenizer):
+def metadata_of(name, tokenizer, config):
     if tokenizer["model"]["type"] == "WordPiece":
         return of_words(tokenizer)
     if tokenizer["model"]["type"] == "Unigram":
         return of_likelihoods(tokenizer)
-    return of_bytes(name, tokenizer) if name in PRE else of_pieces(tokenizer)
+    return of_bytes(name, tokenizer, config) if name in PRE else of_pieces(tokenizer)
+
+
+def fields_of(data):
+    """The fields of a protocol buffer's message: number -> values, of which the last counts."""
+    fields, at = {}, 0
+
+    def varint():
+        nonlocal at
+        value, shift = 0, 0
+        while True:
+            byte = data[at]
+            at, value, shift = at + 1, value | (byte & 127) << shift, shift + 7
+            if byte < 128:
+                return value
+
+    while at < len(data):
+        tag = varint()
+        if tag & 7 == 0:
+            value = varint()
+        else:
+            size = varint() if tag & 7 == 2 else {1: 8, 5: 4}[tag & 7]
+            value, at = data[at:at + size], at + size
+        fields.setdefault(tag >> 3, []).append(value)
+    return fields
+
+
+# Classes whose SentencePiece models converters write: how the tokens become ids, and what stands around a text.
+CLASSES = {"llama": {"bos": "<s>", "eos": "</s>", "add": "bos"}, "gemma": {"bos": "<bos>", "eos": "<eos>", "add": "bos"},
+           "t5": {"eos": "</s>", "add": "eos", "extra": 100}, "mt5": {"eos": "</s>", "add": "eos"},
+           "xlm-roberta": {"bos": "<s>", "eos": "</s>", "sep": "</s>", "mask": "<mask>", "add": "bos eos", "fairseq": True}}
+
+
+def of_model(name, model):
+    """A SentencePiece model's tokens, scores and types as they are, but for fairseq's order of the first ones."""
+    file, form = fields_of(model), CLASSES[name]
+    trainer, normalizer = fields_of(file[2][-1]), fields_of(file[3][-1])
+    isPairs, pieces = trainer.get(3, [1])[-1] == 2, []
+    for piece in map(fields_of, file[1]):
+        kind = piece.get(3, [NORMAL])[-1]
+        text = piece[1][-1].decode()
+        pieces.append((text.replace(SPACE, " ") if kind == USER and isPairs else text, struct.unpack("<f", piece.get(2, [bytes(4)])[-1])[0], kind))
+    if form.get("fairseq"):
+        pieces = [("<s>", 0.0, CONTROL), ("<pad>", 0.0, CONTROL), ("</s>", 0.0, CONTROL), ("<unk>", 0.0, UNKNOWN), *pieces[3:], ("<mask>", 0.0, CONTROL)]
+    pieces += [(f"<extra_id_{number}>", -1000.0, CONTROL) for number in reversed(range(form.get("extra", 0)))]
+    tokens = [piece[0] for piece in pieces]
+    keys = {"model": "llama" if isPairs else "t5", "pre": "default", "tokens": tokens, "scores": [piece[1] for piece in pieces],
+            "token_type": [piece[2] for piece in pieces], "add_space_prefix": bool(normalizer.get(3, [1])[-1]),
+            "remove_extra_whitespaces": bool(normalizer.get(4, [1])[-1])}
+    if normalizer.get(2, [b""])[-1] and not isPairs:
+        keys["precompiled_charsmap"] = gguf.Array("u8", normalizer[2][-1])
+    for role, key in (("bos", "bos"), ("eos", "eos"), ("sep", "seperator"), ("mask", "mask")):
+        if role in form:
+            keys[f"{key}_token_id"] = tokens.index(form[role])
+    keys.update({f"add_{role}_token": role in form["add"].split() for role in ("bos", "eos")})
+    return {f"tokenizer.ggml.{key}": value for key, value in keys.items()}
 
 
 def own_vectors():
+    """The name, the metadata and the cases of each, and what is another in the vector."""
     for path in sorted((HERE.parent / "vectors").glob("*.json")):
         vector = json.loads(path.read_text(encoding="utf-8"))
         if path.stem not in LEFT_OUT:
-            yield path.stem, metadata_of(path.stem, vector["tokenizer"]), vector["cases"]
+            metadata = metadata_of(path.stem, vector["tokenizer"], vector["config"])
+            yield path.stem, {"general.architecture": {"phi-3": "phi3"}.get(path.stem, "llama"), **metadata}, vector["cases"], DIFFERENT.get(path.stem, {})
+    for name in CLASSES:
+        vector = json.loads((HERE.parent / "sentencepiece" / (name + ".json")).read_text(encoding="utf-8"))
+        model = next(base64.b64decode(content) for file, content in vector["files"].items() if file.endswith(".model"))
+        yield "sentencepiece-" + name, {"general.architecture": "llama", **of_model(name, model)}, vector["cases"], {}
+
+
+def spoiled(metadata, change):
+    metadata = dict(metadata)
+    if change == "types":
+        metadata["tokenizer.ggml.token_type"] = [NORMAL] * len(metadata["tokenizer.ggml.tokens"])
+    elif change == "pre" and metadata["tokenizer.ggml.model"] == "gpt2":
+        metadata["tokenizer.ggml.pre"] = "gpt-2"
+    elif change == "flags":
+        metadata = {key: value for key, value in metadata.items() if not key.startswith("tokenizer.ggml.add_")}
+    elif change == "prefix":
+        metadata["tokenizer.ggml.add_space_prefix"] = not metadata.get("tokenizer.ggml.add_space_prefix", False)
+    elif change == "order":
+        metadata.update({key: list(reversed(value)) for key, value in metadata.items() if key.endswith("merges")})
+        metadata.update({key: [-score for score in value] for key, value in metadata.items() if key.endswith("scores")})
+    return metadata
+
+
+def differences(cases, answer):
+    """What of the cases the answer has otherwise: {"ids", "bare", "decoded", "pairs": [what]}."""
+    found, pairs = {}, iter(answer["pairs"])
+    for number, case in enumerate(cases):
+        if "pair" in case:
+            wanted, given = [{"pairs": value} for value in ({"ids": case["ids"], "types": case["types"]}, next(pairs))]
+        else:
+            wanted = {"ids": case["ids"], "bare": case.get("bare", case["ids"]), "decoded": case.get("decoded", case["text"])}
+            given = {key: answer[key][number] for key in wanted}
+            if given["bare"] != wanted["bare"] or wanted["decoded"] is None:
+                del wanted["decoded"]
+        for key, value in wanted.items():
+            if given[key] != value:
+                found.setdefault(key, []).append(f"{case['text']!r}: {given[key]}, not {value}")
+    return found
+
+
+def ask(program, scratch, vectors):
+    requests = []
+    for name, metadata, cases, _ in vectors:
+        path = os.path.join(scratch, name + ".gguf")
+        gguf.write(path, metadata)
+        requests.append({"file": path, "texts": [case["text"] for case in cases], "pairs": [[case["text"], case["pair"]] for case in cases if "pair" in case]})
+    lines = "".join(json.dumps(request) + "\n" for request in requests)
+    done = subprocess.run([program], input=lines, capture_output=True, text=True, encoding="utf-8", check=True)
+    return [json.loads(line) for line in done.stdout.split("\n")[:-1]]
 
 
 def main():
@@ -181,34 +313,18 @@ def main():
     parser.add_argument("--without", choices=CHANGES)
     options = parser.parse_args()
     os.makedirs(options.scratch, exist_ok=True)
-    vectors = [vector for vector in own_vectors() if options.only in (None, vector[0])]
-    requests = []
-    for name, metadata, cases in vectors:
-        path = os.path.join(options.scratch, name + ".gguf")
-        gguf.write(path, {"general.architecture": "test", **metadata})
-        requests.append({"file": path, "texts": [case["text"] for case in cases], "pairs": [[case["text"], case["pair"]] for case in cases if "pair" in case]})
-    done = subprocess.run([options.ids], input="".join(json.dumps(request) + "\n" for request in requests), capture_output=True, text=True, encoding="utf-8", check=True)
-    for (name, _, cases), line in zip(vectors, done.stdout.splitlines()):
-        answer = json.loads(line)
-        if "error" in answer:
-            print(name, "ERROR", answer["error"])
-            continue
-        bad = {"ids": [], "bare": [], "decoded": [], "pairs": []}
-        pairs = iter(answer["pairs"])
-        for number, case in enumerate(cases):
-            if "pair" in case:
-                pair = next(pairs)
-                if pair != {"ids": case["ids"], "types": case["types"]}:
-                    bad["pairs"].append(case["text"])
-                continue
-            bare = case.get("bare", case["ids"])
-            if answer["ids"][number] != case["ids"]:
-                bad["ids"].append(case["text"])
-            if answer["bare"][number] != bare:
-                bad["bare"].append((case["text"], answer["bare"][number], bare))
-            elif case.get("decoded", "") is not None and answer["decoded"][number] != case.get("decoded", case["text"]):
-                bad["decoded"].append((case["text"], answer["decoded"][number], case.get("decoded", case["text"])))
-        print(name, len(cases), {key: (len(value), value[:2]) for key, value in bad.items() if value}, answer["notes"] or "")
+    vectors = [(name, spoiled(metadata, options.without), cases, expected) for name, metadata, cases, expected in own_vectors() if options.only in (None, name)]
+    wrong = []
+    for (name, _, cases, expected), answer in zip(vectors, ask(options.ids, options.scratch, vectors), strict=True):
+        found = {"error": [answer["error"]]} if "error" in answer else differences(cases, answer)
+        bad = {key: lines for key, lines in found.items() if key not in expected}
+        bad.update({key: ["is the same, but is said to be another"] for key in expected if key not in found})
+        if bad:
+            wrong.append(name)
+        for key, lines in bad.items():
+            print(f"{name}: {key}: {len(lines)} of {len(cases)}: {lines[0][:600]}")
+    print(f"{len(vectors)} vectors, {len(LEFT_OUT)} left out, {len(wrong)} wrong" + (": " + ", ".join(wrong) if wrong else ""))
+    sys.exit(1 if wrong else 0)
 
 
 main()
