@@ -489,7 +489,7 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
 
 std::string helpText(bool hidden) {
   return "raptc MODEL [-o OUT.so] [options]: compiles an attention model to a native library.\n"
-         "MODEL is a Hugging Face directory, a lone config.json, or .mlir text (-: standard input).\n\n" +
+         "MODEL is a Hugging Face directory, a lone config.json, a GGUF file, or .mlir text (-: standard input).\n\n" +
          listOptions(optionNames(table), 34, hidden);
 }
 

@@ -70,12 +70,13 @@ Expected<ModelDescription> ModelDescription::make(ModelParts parts, LoadOptions 
   model.isOfConv1D = parts.hasConv1D;
   RAPT_RETURN_IF_ERROR(model.takeConfig(parts.path, json::Value(std::move(parts.config))));
   const std::string &tokenizer = model.options.tokenizer;
-  if (tokenizer.empty())
+  if (tokenizer.empty()) {
     model.sideFiles = std::move(parts.files);
-  else
+  } else {
     RAPT_RETURN_IF_ERROR(model.readSideFiles("", tokenizer));
-  if (auto generation = parts.files.find(generationFile); generation != parts.files.end())
-    model.sideFiles.insert_or_assign(generation->first, generation->second);
+    if (auto generation = parts.files.find(generationFile); generation != parts.files.end())
+      model.sideFiles.insert(*generation);
+  }
   RAPT_RETURN_IF_ERROR(model.settleSideFiles(parts.path, tokenizer.empty() ? parts.path : tokenizer));
   model.table = std::move(parts.tensors);
   model.chooseStorage();

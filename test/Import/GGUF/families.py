@@ -26,6 +26,31 @@ EXPERTS = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 
 PHI3 = {"short_factor": [1.0, 1.5, 2.0, 3.0], "long_factor": [1.2, 1.5, 4.0, 9.0]}
 GEMMA3 = {"sliding_window": 9, "rope_theta": 5000.0, "rope_local_base_freq": 100.0, "query_pre_attn_scalar": 16, "head_dim": 16, "num_hidden_layers": 7}
 
+
+def apart(tensors):
+    """A tensor for each expert, as files had them once."""
+    found = {}
+    for name, array in tensors.items():
+        if "_exps." not in name:
+            found[name] = array
+            continue
+        for number, expert in enumerate(array):
+            found[name.replace("_exps.", f".{number}.")] = expert
+    return found
+
+
+def halves(tensors):
+    """Gates and ups of experts in one tensor."""
+    for name in [name for name in tensors if "ffn_gate_exps" in name]:
+        up = tensors.pop(name.replace("gate", "up"))
+        tensors[name.replace("gate", "gate_up")] = numpy.concatenate([tensors.pop(name), up], axis=1)
+
+
+def with_further_block(tensors):
+    tensors |= {name.replace("blk.1.", "blk.2."): array for name, array in tensors.items() if name.startswith("blk.1.")}
+    tensors["blk.2.nextn.eh_proj.weight"] = numpy.zeros((4, 4), numpy.float32)
+
+
 # name -> (config, options of gguf_models.convert)
 CASES = {
     "llama": ({**SIZES, "model_type": "llama"}, {}),
@@ -37,6 +62,17 @@ CASES = {
     "llama-linear": ({**SIZES, "model_type": "llama", "rope_theta": 500.0, "rope_scaling": {"type": "linear", "factor": 2.5}}, {}),
     "llama-yarn": ({**SIZES, "model_type": "llama", "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "beta_fast": 8.0, "original_max_position_embeddings": 16}}, {}),
     "mixtral": ({**SIZES, "model_type": "mixtral", "num_local_experts": 3, "num_experts_per_tok": 2, "sliding_window": None, "rope_theta": 1e6}, {}),
+    "mixtral-apart": ({**SIZES, "model_type": "mixtral", "num_local_experts": 3, "num_experts_per_tok": 2, "sliding_window": None}, {"changes": apart}),
+    "mixtral-halves": ({**SIZES, "model_type": "mixtral", "num_local_experts": 3, "num_experts_per_tok": 2, "sliding_window": None}, {"changes": halves}),
+    "llama-biases-of-queries": ({**SIZES, "model_type": "qwen2"}, {"family": "llama"}),
+    "llama-old-factor": ({**SIZES, "model_type": "llama", "rope_scaling": {"type": "linear", "factor": 2.5}},
+                         {"keys": {"llama.rope.scaling.factor": None, "llama.rope.scaling.type": None, "llama.rope.scale_linear": 2.5}}),
+    "llama-further-block": ({**SIZES, "model_type": "llama"}, {"changes": with_further_block, "keys": {"llama.block_count": 3, "llama.nextn_predict_layers": 1}}),
+    "qwen3-moe-old": ({**SIZES, "model_type": "qwen3_moe", "head_dim": 16, **EXPERTS, "intermediate_size": 48, "norm_topk_prob": True},
+                      {"keys": {"qwen3moe.expert_feed_forward_length": None}}),
+    "gemma2-scale": ({**SIZES, "model_type": "gemma2", "head_dim": 16, "query_pre_attn_scalar": 64, "sliding_window": 9}, {"keys": {"gemma2.attention.scale": 0.125}}),
+    "gemma2-46-layers": ({**SIZES, "model_type": "gemma2", "num_hidden_layers": 46, "head_dim": 16, "query_pre_attn_scalar": 8, "sliding_window": 9}, {}),
+    "gemma3-pattern": ({**SIZES, **GEMMA3, "model_type": "gemma3_text", "num_hidden_layers": 4, "sliding_window_pattern": 2}, {}),
     "qwen2": ({**SIZES, "model_type": "qwen2", "tie_word_embeddings": True}, {}),
     "qwen2_moe": ({**SIZES, "model_type": "qwen2_moe", **EXPERTS, "shared_expert_intermediate_size": 36}, {}),
     "qwen3": ({**SIZES, "model_type": "qwen3", "head_dim": 16}, {}),

@@ -104,7 +104,7 @@ case(101, "dim", file(lambda t: t.update(x=Blocks(0, [2**63], b""))), '"x"', "di
 case(101, "product", file(lambda t: t.update(x=Blocks(0, [2**32, 2**32], b""))), '"x"', "[4294967296, 4294967296]", "overflows")
 case(101, "product-bytes", file(lambda t: t.update(x=Blocks(0, [2**62], b""))), '"x"', "[4611686018427387904]", "overflows")
 case(101, "block", file(lambda t: t.update(x=Blocks(8, [33], bytes(34)))), '"x"', "[33] of Q8_0", "32")
-accepted(101, "scalar", file(lambda t: t.update(x=Blocks(0, [], bytes(4)))))
+case(101, "scalar", file(lambda t: t.update(x=Blocks(0, [], bytes(4)))), '"x"', "not used by the model", seen=COMPILER)
 case(102, "type", patch(f"{HEAD}:type", 99), f'"{HEAD}"', "type 99")
 case(102, "removed", patch(f"{HEAD}:type", 31), f'"{HEAD}"', "Q4_0_4_4", "2024")
 case(102, "intermediate", patch(f"{HEAD}:type", 15), f'"{HEAD}"', "Q8_K", "intermediate")
@@ -128,9 +128,9 @@ SIZES = {"block_count": (0, 2**17 + 1, 2), "embedding_length": (0, 2**17), "atte
          "expert_used_count": (2,)}
 for key, values in SIZES.items():
     for value in values:
-        texts = ('"model.layers.1.' if value == 2 and key == "block_count" else '"model.layers.0.self_attn' if value == 16 else f'"llama.{key}"'
-                 if (key, value) != ("attention.head_count_kv", 3) else '"llama.attention.head_count"')
-        case(105, f"{key}-{value}", file(keys={f"llama.{key}": value}), texts, seen=COMPILER)
+        told = {("block_count", 2): '"model.layers.1.', ("attention.key_length", 16): '"llama.rope.dimension_count"',
+                ("attention.head_count_kv", 3): '"llama.attention.head_count"'}.get((key, value), f'"llama.{key}"')
+        case(105, f"{key}-{value}", file(keys={f"llama.{key}": value}), told, seen=COMPILER)
 case(105, "experts", file(keys={"llama.expert_count": 2, "llama.expert_used_count": 3}), "num_experts_per_tok 3", seen=COMPILER)
 case(105, "layers-differ", file(keys={"llama.feed_forward_length": [INNER, INNER + 1]}), '"llama.feed_forward_length"', "differ", seen=COMPILER)
 case(105, "missing-key", file(keys={"llama.block_count": None}), '"llama.block_count"', "does not have it", seen=COMPILER)

@@ -207,10 +207,12 @@ def tensors(config, checkpoint, fused=False):
     return found, [name for name, array in found.items() if array.ndim == 1 or "norm" in name or "ffn_gate_inp" in name or "position_embd" in name]
 
 
-def convert(directory, path, dtype="F32", fused=False, changes=None, keys=None, parts=1, **options):
-    """Writes the file. `changes` is called with the tensors before; `keys` are further ones, or others; None takes one away."""
+def convert(directory, path, dtype="F32", fused=False, changes=None, keys=None, parts=1, family=None, **options):
+    """Writes the file. `changes` is called with the tensors before; `keys` are further ones, or others; None takes one away. `family` is that by which tensors
+    are named, if not the directory's."""
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
+    config["model_type"] = family or config["model_type"]
     own, more = metadata(config)
     found, plain = tensors(config, tensorfiles.readDirectory(directory), fused)
     found |= more
