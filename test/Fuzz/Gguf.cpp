@@ -1,6 +1,8 @@
-// A GGUF file: its header, its description, and the getters of each key. The input is the file, behind its first byte:
-// zeros follow, 256 times as many as that says.
+// A GGUF file: its header, its description, the getters of each key, and the files of its tokenizer. The input is the
+// file, behind its first byte: zeros follow, 256 times as many as that says.
 #include "lib/Formats/GGUF/Describe.h"
+#include "lib/Formats/GGUF/Tokenizer.h"
+#include "lib/Support/Json.h"
 #include "test/Fuzz/Fuzz.h"
 
 using namespace rapt;
@@ -26,6 +28,17 @@ void check(const gguf::Metadata &metadata) {
   }
 }
 
+/// What is made of a tokenizer is JSON, unless the metadata have it whole.
+void checkTokenizer(const gguf::Metadata &metadata) {
+  std::vector<std::string> notes;
+  requireAnswer(gguf::generationFile(metadata, notes));
+  const Expected<huggingface::SideFiles> files = gguf::tokenizerFiles(metadata, notes);
+  requireAnswer(files);
+  if (files && !metadata.find("tokenizer.huggingface.json"))
+    for (const auto &[name, text] : *files)
+      require(bool(json::parse(text)), "files of a tokenizer are JSON");
+}
+
 void check(const gguf::Tensor &tensor) {
   require(tensor.offset <= tensor.file->size() && tensor.bytes <= tensor.file->size() - tensor.offset,
           "a tensor lies in its file");
@@ -48,6 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   }
   check(file->metadata());
+  checkTokenizer(file->metadata());
   for (const auto &[name, tensor] : file->tensors())
     check(tensor);
   require(!gguf::describe(*file).empty(), "a file has a description");

@@ -140,7 +140,21 @@ def gguf_files():
                "blk.0.attn_q.weight": gguf.Blocks(8, [32, 2], bytes(68))}
     files = [gguf.encode(metadata, tensors), gguf.encode(metadata, tensors, gaps={"output_norm.weight": 2}), gguf.encode({"a": 1}),
              gguf.encode({"split.no": 1, "split.count": 2}, tensors)]
+    files += [gguf.encode({f"tokenizer.{key}": value for key, value in keys.items()}) for keys in gguf_tokenizers(gguf)]
     return [bytes([zeros]) + file for file in files for zeros in (0, 1)]
+
+
+def gguf_tokenizers(gguf):
+    """The keys of a tokenizer of each kind."""
+    pairs = {"ggml.model": "gpt2", "ggml.pre": "llama-bpe", "ggml.tokens": ["h", "i", "hi", "<|eot_id|>", "<s>"], "ggml.token_type": [1, 1, 1, 3, 4],
+             "ggml.merges": ["h i"], "ggml.bos_token_id": 4, "ggml.eos_token_id": 3, "ggml.add_eos_token": True, "chat_template": "{{ x }}",
+             "chat_templates": ["rag"], "chat_template.rag": "{{ y }}"}
+    pieces = {"ggml.model": "llama", "ggml.tokens": ["<unk>", "<s>", "</s>", "<0x0A>", "\u2581", "h", "i", "hi"], "ggml.token_type": [2, 3, 3, 6, 1, 1, 1, 1],
+              "ggml.scores": [0.0, 0.0, 0.0, 0.0, -3.0, -3.0, -3.0, -1.0], "ggml.add_space_prefix": False}
+    words = {"ggml.model": "bert", "ggml.tokens": ["[UNK]", "[CLS]", "[SEP]", "\u2581hi", "s"], "ggml.token_type": [3, 3, 3, 1, 1],
+             "ggml.normalizer.lowercase": True, "ggml.mask_token_id": 0, "ggml.seperator_token_id": 2}
+    likelihoods = {**pieces, "ggml.model": "t5", "ggml.precompiled_charsmap": gguf.Array("u8", b"\4\0\0\0\0\0\0\0x\0"), "ggml.remove_extra_whitespaces": True}
+    return [pairs, pieces, words, likelihoods, {"huggingface.json": "{}", "ggml.model": "rwkv", "ggml.suppress_tokens": [0]}]
 
 
 def tokenizers():

@@ -1,8 +1,4 @@
 //===- PreTokenizers.cpp --------------------------------------------------------===//
-//
-// The names are those that llama.cpp's converter gives. Their rules are those of the tokenizer.json of the models that
-// they were made for.
-//
 //===----------------------------------------------------------------------===//
 #include "lib/Formats/GGUF/PreTokenizers.h"
 #include "lib/Support/WordPatterns.h"
@@ -71,29 +67,8 @@ static constexpr WordStage deepseek3[] = {
     {Kind::Pattern, R"(\p{N}{1,3})"}, {Kind::Pattern, hanAndKana}, {Kind::Pattern, deepseek3Words}};
 
 static constexpr PreTokenizer rules[] = {
-    {.names = "gpt-2 phi-2 jina-es jina-de jina-v2-es jina-v2-de gigachat exaone4 granite-docling trillion a.x-4.0 "
-              "mellum",
-     .stages = gpt2},
-    {.names = "mpt olmo modern-bert", .stages = gpt2, .composes = true},
-    {.names = "roberta-bpe jina-v1-en jina-v2-code", .stages = gpt2, .addsSeparator = true},
-    {.names = "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano",
-     .stages = llama3,
-     .ignoresMerges = true,
-     .addsBegin = true},
-    {.names = "dbrx smaug-bpe glm4 chatglm-bpe", .stages = llama3},
-    {.names = "qwen2 stablelm2", .stages = qwen2, .composes = true},
-    {.names = "deepseek-r1-qwen megrez kormo f2llmv2 hunyuan solar-open grok-2", .stages = qwen2},
-    {.names = "qwen35", .stages = qwen35, .composes = true},
-    {.names = "starcoder refact smollm codeshell exaone minerva-7b mellum2", .stages = digitsFirst},
-    {.names = "command-r", .stages = digitsFirst, .composes = true},
-    {.names = "falcon", .stages = falcon},
-    {.names = "deepseek-llm", .stages = deepseek},
-    {.names = "deepseek-coder", .stages = deepseekCoder},
-    {.names = "deepseek-v3 hunyuan-dense joyai-llm hy_v4", .stages = deepseek3},
-    {.names = "tekken", .stages = tekken, .ignoresMerges = true, .addsBegin = true},
-    {.names = "gpt-4o llama4 kanana2 minimax-m2 talkie", .stages = o200k},
-    {.names = "tiny_aya cohere2moe", .stages = tinyAya},
-    {.names = "bloom poro-chat gpt3-finnish", .stages = bloom},
+#define RAPT_WORD_RULE(NAMES, STAGES, ...) {.names = NAMES, .stages = STAGES __VA_OPT__(, ) __VA_ARGS__},
+#include "lib/Formats/GGUF/WordRules.def"
 };
 
 /// A token of a vocabulary that no other has at that id.
@@ -105,11 +80,8 @@ struct Proof {
 };
 
 static constexpr Proof proofs[] = {
-    {"llama-bpe", 128'256, 128'000, "<|begin_of_text|>"},
-    {"qwen2", 0, 151'644, "<|im_start|>"},
-    {"gpt-2", 50'257, 50'256, "<|endoftext|>"},
-    {"falcon", 65'024, 0, ">>TITLE<<"},
-    {"starcoder", 49'152, 1, "<fim_prefix>"},
+#define RAPT_WORD_PROOF(NAME, TOKENS, ID, TEXT) {NAME, TOKENS, ID, TEXT},
+#include "lib/Formats/GGUF/WordRules.def"
 };
 
 static const PreTokenizer *findRule(std::string_view name) {

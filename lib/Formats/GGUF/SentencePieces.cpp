@@ -86,12 +86,13 @@ static json::Object writeStages(const sentencepiece::Model &model) {
   return members;
 }
 
-/// Spaces behind the marks of a chat are part of them in Phi-3's tokenizer.json, which a GGUF file cannot say.
-static std::set<int64_t> marksOfPhi3(const Metadata &metadata, const TokenTable &tokens) {
+/// Spaces behind the marks of a chat are part of them in the tokenizer.json of Phi-3, which the marks tell; a GGUF file
+/// cannot say so.
+static std::set<int64_t> marksThatTakeSpaces(const TokenTable &tokens) {
   std::set<int64_t> marks;
-  const Value *architecture = metadata.find("general.architecture");
-  if (!architecture || !architecture->asText() || *architecture->asText() != "phi3")
-    return marks;
+  for (std::string_view known : {"<|user|>", "<|end|>", "<|endoftext|>"})
+    if (const std::optional<int64_t> id = tokens.find(known); !id || !tokens.isAdded(size_t(*id)))
+      return marks;
   for (size_t id = 0; id < tokens.size(); ++id) {
     const std::string &text = tokens.texts()[id];
     const bool isMark = tokens.kind(id) == PieceKind::Control || tokens.kind(id) == PieceKind::Unknown;
@@ -117,7 +118,7 @@ Expected<TokenizerParts> makeScoredPairs(const Metadata &metadata, const TokenTa
       bytePairModel(std::move(vocabulary), unknown ? json::Value(tokens.text(*unknown)) : json::Value(), model));
   RAPT_ASSIGN_OR_RETURN(parts.frame.begin, readFlagged(metadata, tokens, "add_bos_token", "bos_token", true));
   RAPT_ASSIGN_OR_RETURN(parts.frame.end, readFlagged(metadata, tokens, "add_eos_token", "eos_token", false));
-  parts.takeSpacesBehind = marksOfPhi3(metadata, tokens);
+  parts.takeSpacesBehind = marksThatTakeSpaces(tokens);
   return parts;
 }
 

@@ -61,17 +61,18 @@ Status TokenTable::readKinds(const Metadata &metadata) {
 }
 
 Status TokenTable::index(const Metadata &metadata) {
-  const std::string key = tokenizerKey("tokens");
   idOf.reserve(size());
   for (size_t id = 0; id < size(); ++id) {
     const std::string &text = (*list)[id];
-    const std::string shown = shownToken(int64_t(id), text);
+    auto fail = [&](const std::string &what) {
+      return metadata.fail(tokenizerKey("tokens"), shownToken(int64_t(id), text) + what);
+    };
     if (text.empty() || !json::isUtf8(text))
-      return metadata.fail(key, shown + (text.empty() ? " is empty" : " is not valid UTF-8"));
+      return fail(text.empty() ? " is empty" : " is not valid UTF-8");
     if (kind(id) == PieceKind::Byte && !isByteToken(text))
-      return metadata.fail(key, shown + " is a byte's, which are spelled <0x00> to <0xFF>");
+      return fail(" is a byte's, which are spelled <0x00> to <0xFF>");
     if (auto [other, isNew] = idOf.emplace(text, int64_t(id)); !isNew)
-      return metadata.fail(key, shown + " is token " + std::to_string(other->second) + ", too");
+      return fail(" is token " + std::to_string(other->second) + ", too");
   }
   return {};
 }

@@ -16,10 +16,8 @@ struct TokenizerKind {
 };
 
 static constexpr TokenizerKind kinds[] = {
-    {"llama", "bos_token=<s> eos_token=</s>", makeScoredPairs},
-    {"gpt2", "", makeBytePairs},
-    {"bert", "unk_token=[UNK] sep_token=[SEP] pad_token=[PAD] cls_token=[CLS] mask_token=[MASK]", makeWordPieces},
-    {"t5", "eos_token=</s> pad_token=<pad>", makeUnigram},
+#define RAPT_TOKENIZER_KIND(NAME, ROLES, MAKE) {NAME, ROLES, MAKE},
+#include "lib/Formats/GGUF/TokenizerKinds.def"
 };
 
 /// The kind that the file names; null where it says that it has no tokenizer.

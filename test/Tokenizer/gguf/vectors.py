@@ -10,7 +10,6 @@ import argparse
 import base64
 import json
 import os
-import re
 import struct
 import subprocess
 import sys
@@ -19,9 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "Reference" / "numpy"))
 import gguf  # noqa: E402
-
-SPACE = "\u2581"
-NORMAL, UNKNOWN, CONTROL, USER, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
+from gguf_tokenizers import CONTROL, NORMAL, SPACE, UNKNOWN, USER, keys_of  # noqa: E402
 
 # The value of tokenizer.ggml.pre for each vector of byte-level pairs.
 PRE = {"added-tokens": "gpt-2", "bloom": "bloom", "byte-level": "gpt-2", "byte-level-prefix-space": "gpt-2", "cl100k": "dbrx", "cohere": "command-r",
@@ -76,121 +73,6 @@ CHANGES = {
     "prefix": "whether a space goes before a text is said the other way around",
     "order": "merges are in the opposite order, scores have the opposite sign",
 }
-
-
-def first_and_last(tokenizer, config):
-    """The special tokens before and behind one text, and whether another stands between two."""
-    if config.get("add_bos_token"):
-        return [config["bos_token"]["content"]], [], False
-    processors = [tokenizer.get("post_processor") or {}]
-    if processors[0].get("type") == "Sequence":
-        processors = processors[0]["processors"]
-    for processor in processors:
-        if processor.get("type") == "RobertaProcessing":
-            return [processor["cls"][0]], [processor["sep"][0]], True
-        if processor.get("type") == "TemplateProcessing":
-            names = [list(part.values())[0]["id"] for part in processor["single"]]
-            pair = [list(part.values())[0]["id"] for part in processor["pair"]]
-            text = names.index("A")
-            between = pair[pair.index("A") + 1:pair.index("B")] if "B" in pair else []
-            return names[:text], names[text + 1:], len(between) == 2 and between[0] == between[1]
-    return [], [], False
-
-
-def kinds_of(tokens, tokenizer):
-    """The tokens' types as a converter finds them."""
-    kinds = [UNUSED if token.startswith("[PAD") and token != "[PAD]" else NORMAL for token in tokens]
-    for token in tokenizer.get("added_tokens") or []:
-        kinds[token["id"]] = CONTROL if token["special"] else USER
-    return kinds
-
-
-def tokens_of(vocabulary, tokenizer):
-    """The texts by id; ids of no token get texts of their own."""
-    numbered = {**{number: token for token, number in vocabulary.items()}, **{token["id"]: token["content"] for token in tokenizer.get("added_tokens") or []}}
-    return [numbered.get(number, f"[PAD{number}]") for number in range(max(numbered) + 1)]
-
-
-def roles_of(tokens, tokenizer, unknown, config=None):
-    before, behind, separates = first_and_last(tokenizer, config or {})
-    keys = {"bos_token_id": before[0] if len(before) == 1 else None, "eos_token_id": behind[0] if len(behind) == 1 else None, "unknown_token_id": unknown,
-            "seperator_token_id": behind[0] if separates else None,
-            "mask_token_id": next((token for token in ("<mask>", "[MASK]") if token in tokens), None)}
-    numbers = {f"tokenizer.ggml.{key}": tokens.index(token) for key, token in keys.items() if token in tokens}
-    flags = {"tokenizer.ggml.add_bos_token": len(before) == 1, "tokenizer.ggml.add_eos_token": len(behind) == 1}
-    return {**numbers, **flags}
-
-
-def of_bytes(name, tokenizer, config):
-    model = tokenizer["model"]
-    tokens = tokens_of(model["vocab"], tokenizer)
-    merges = [" ".join(merge) if isinstance(merge, list) else merge for merge in model["merges"]]
-    keys = {"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": PRE[name], "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.merges": merges,
-            "tokenizer.ggml.token_type": kinds_of(tokens, tokenizer), **roles_of(tokens, tokenizer, model["unk_token"], config)}
-    if '"add_prefix_space": true' in json.dumps(tokenizer["pre_tokenizer"]):
-        keys["tokenizer.ggml.add_space_prefix"] = True
-    return keys
-
-
-def adds_prefix(tokenizer):
-    text = json.dumps([tokenizer.get("normalizer"), tokenizer.get("pre_tokenizer")])
-    return '"Prepend"' in text or '"prepend_scheme": "always"' in text or '"prepend_scheme": "first"' in text
-
-
-def of_pieces(tokenizer):
-    """Byte pairs over characters. The score of a piece tells when the first merge that makes it comes."""
-    model = tokenizer["model"]
-    tokens = tokens_of(model["vocab"], tokenizer)
-    kinds = kinds_of(tokens, tokenizer)
-    ranks = {}
-    for rank, merge in enumerate(model["merges"]):
-        ranks.setdefault("".join(merge) if isinstance(merge, list) else merge.replace(" ", ""), rank)
-    for number, token in enumerate(tokens):
-        if token == model["unk_token"]:
-            kinds[number] = UNKNOWN
-        elif model["byte_fallback"] and re.fullmatch("<0x[0-9A-F]{2}>", token):
-            kinds[number] = BYTE
-        elif kinds[number] == USER:
-            tokens[number] = token.replace(SPACE, " ")
-    scores = [-float(ranks.get(token, 10000)) for token in tokens]
-    return {"tokenizer.ggml.model": "llama", "tokenizer.ggml.pre": "default", "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.scores": scores,
-            "tokenizer.ggml.token_type": kinds, "tokenizer.ggml.add_space_prefix": adds_prefix(tokenizer),
-            **roles_of(tokens, tokenizer, model["unk_token"])}
-
-
-def of_words(tokenizer):
-    """BERT's: pieces lose their ##, and the fronts of words get a mark."""
-    model = tokenizer["model"]
-    tokens = tokens_of(model["vocab"], tokenizer)
-    kinds = kinds_of(tokens, tokenizer)
-    marked = [token if kind == CONTROL else token[2:] if token.startswith("##") else SPACE + token for token, kind in zip(tokens, kinds)]
-    before, behind, _ = first_and_last(tokenizer, {})
-    return {"tokenizer.ggml.model": "bert", "tokenizer.ggml.pre": "default", "tokenizer.ggml.tokens": marked, "tokenizer.ggml.token_type": kinds,
-            "tokenizer.ggml.token_type_count": 2, "tokenizer.ggml.cls_token_id": tokens.index(before[0]),
-            "tokenizer.ggml.seperator_token_id": tokens.index(behind[0]), "tokenizer.ggml.unknown_token_id": tokens.index("[UNK]")}
-
-
-def of_likelihoods(tokenizer):
-    model = tokenizer["model"]
-    pieces = dict(map(tuple, model["vocab"]))
-    tokens = tokens_of({piece: number for number, piece in enumerate(pieces)}, tokenizer)
-    kinds = kinds_of(tokens, tokenizer)
-    kinds[model["unk_id"]] = UNKNOWN
-    keys = {"tokenizer.ggml.model": "t5", "tokenizer.ggml.pre": "default", "tokenizer.ggml.tokens": tokens,
-            "tokenizer.ggml.scores": [float(pieces.get(token, 0)) for token in tokens], "tokenizer.ggml.token_type": kinds,
-            "tokenizer.ggml.add_space_prefix": True, "tokenizer.ggml.remove_extra_whitespaces": True, **roles_of(tokens, tokenizer, tokens[model["unk_id"]])}
-    found = re.search('"precompiled_charsmap": "([^"]*)"', json.dumps(tokenizer["normalizer"]))
-    if found:
-        keys["tokenizer.ggml.precompiled_charsmap"] = gguf.Array("u8", base64.b64decode(found[1]))
-    return keys
-
-
-def metadata_of(name, tokenizer, config):
-    if tokenizer["model"]["type"] == "WordPiece":
-        return of_words(tokenizer)
-    if tokenizer["model"]["type"] == "Unigram":
-        return of_likelihoods(tokenizer)
-    return of_bytes(name, tokenizer, config) if name in PRE else of_pieces(tokenizer)
 
 
 def fields_of(data):
@@ -253,8 +135,8 @@ def own_vectors():
     for path in sorted((HERE.parent / "vectors").glob("*.json")):
         vector = json.loads(path.read_text(encoding="utf-8"))
         if path.stem not in LEFT_OUT:
-            metadata = metadata_of(path.stem, vector["tokenizer"], vector["config"])
-            yield path.stem, {"general.architecture": {"phi-3": "phi3"}.get(path.stem, "llama"), **metadata}, vector["cases"], DIFFERENT.get(path.stem, {})
+            metadata = keys_of(vector["tokenizer"], PRE.get(path.stem), vector["config"])
+            yield path.stem, {"general.architecture": "llama", **metadata}, vector["cases"], DIFFERENT.get(path.stem, {})
     for name in CLASSES:
         vector = json.loads((HERE.parent / "sentencepiece" / (name + ".json")).read_text(encoding="utf-8"))
         model = next(base64.b64decode(content) for file, content in vector["files"].items() if file.endswith(".model"))
@@ -327,4 +209,5 @@ def main():
     sys.exit(1 if wrong else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

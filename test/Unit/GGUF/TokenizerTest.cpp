@@ -267,11 +267,16 @@ TEST(Frames, ANormalTokenPadsNothing) {
 }
 
 TEST(Frames, MarksOfPhi3TakeSpaces) {
-  const Keys marked =
-      pieces.with("tokens", texts({"<unk>", "<s>", "</s>", "<0x0A>", "\u2581", "h", "i", "hi", "<|end|>"}))
-          .with("token_type", integers({2, 3, 3, 6, 1, 1, 1, 1, 3}));
-  EXPECT_EQ(Files(marked).ids("<|end|> \nhi", false), (Ids{8, 4, 4, 3, 7}));
-  EXPECT_EQ(Files(marked.with("general.architecture", text("phi3"))).ids("<|end|> \nhi", false), (Ids{8, 4, 7}));
+  auto marked = [](const char *user) {
+    return pieces
+        .with("tokens",
+              texts({"<unk>", "<s>", "</s>", "<0x0A>", "\u2581", "h", "i", "hi", "<|end|>", "<|endoftext|>", user}))
+        .with("token_type", integers({2, 3, 3, 6, 1, 1, 1, 1, 3, 3, 3}))
+        .with("scores", numbers({0, 0, 0, 0, -9, -9, -9, -1, 0, 0, 0}));
+  };
+  EXPECT_EQ(Files(marked("<|user|>")).ids("<|end|> \nhi", false), (Ids{8, 4, 7}));
+  EXPECT_EQ(Files(marked("<|user|>")).ids("<|endoftext|>\nhi", false), (Ids{9, 4, 3, 7}));
+  EXPECT_EQ(Files(marked("<|x|>")).ids("<|end|>\nhi", false), (Ids{8, 4, 3, 7}));
 }
 
 TEST(WordPieces, WhatIsMissing) {
