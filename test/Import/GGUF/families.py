@@ -65,6 +65,7 @@ CASES = {
     "mixtral-apart": ({**SIZES, "model_type": "mixtral", "num_local_experts": 3, "num_experts_per_tok": 2, "sliding_window": None}, {"changes": apart}),
     "mixtral-halves": ({**SIZES, "model_type": "mixtral", "num_local_experts": 3, "num_experts_per_tok": 2, "sliding_window": None}, {"changes": halves}),
     "llama-biases-of-queries": ({**SIZES, "model_type": "qwen2"}, {"family": "llama"}),
+    "llama-biases-fused": ({**SIZES, "model_type": "qwen2"}, {"family": "llama", "fused": True}),
     "llama-old-factor": ({**SIZES, "model_type": "llama", "rope_scaling": {"type": "linear", "factor": 2.5}},
                          {"keys": {"llama.rope.scaling.factor": None, "llama.rope.scaling.type": None, "llama.rope.scale_linear": 2.5}}),
     "llama-further-block": ({**SIZES, "model_type": "llama"}, {"changes": with_further_block, "keys": {"llama.block_count": 3, "llama.nextn_predict_layers": 1}}),

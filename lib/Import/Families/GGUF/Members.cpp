@@ -5,6 +5,10 @@
 using namespace rapt;
 using namespace rapt::importing;
 
+bool importing::hasQueryBias(const Translation &t) {
+  return t.hasInLayers("attn_q.bias") || t.hasInLayers("attn_qkv.bias");
+}
+
 void importing::setBiases(Translation &t, bool ofFeedForward) {
   t.set("attention_bias", t.hasInLayers("attn_output.bias"));
   if (ofFeedForward)
@@ -20,7 +24,7 @@ void importing::setExperts(Translation &t, const char *number, const char *inner
 void importing::describeLlama(Translation &t) {
   const bool hasExperts = t.integer("expert_count", 0, mostExperts).value_or(0) > 0;
   // With biases of queries, keys and values alone llama's layers are those of qwen2.
-  const bool isLikeQwen = t.hasInLayers("attn_q.bias") && !t.hasInLayers("attn_output.bias");
+  const bool isLikeQwen = hasQueryBias(t) && !t.hasInLayers("attn_output.bias");
   t.setDecoder(hasExperts ? "mixtral" : isLikeQwen ? "qwen2" : "llama");
   setRotary(t);
   if (hasExperts) {
@@ -49,15 +53,20 @@ void importing::describeQwen2(Translation &t) {
   setRotary(t);
 }
 
+/// Experts of the qwen families, whose size older files have as that of all that a token chooses.
+static void setQwenExperts(Translation &t) {
+  const int64_t ofToken = t.required("feed_forward_length", 1, mostInner),
+                used = t.required("expert_used_count", 1, mostExperts);
+  setExperts(t, "num_experts", "moe_intermediate_size",
+             t.integer("expert_feed_forward_length", 1, mostInner).value_or(std::max<int64_t>(1, ofToken / used)));
+}
+
 void importing::describeQwen2Moe(Translation &t) {
   t.setDecoder("qwen2_moe");
   setRotary(t);
-  const int64_t inner = t.required("feed_forward_length", 1, mostInner),
-                used = t.required("expert_used_count", 1, mostExperts);
-  setExperts(t, "num_experts", "moe_intermediate_size",
-             t.integer("expert_feed_forward_length", 1, mostInner).value_or(std::max<int64_t>(1, inner / used)));
-  t.set("shared_expert_intermediate_size",
-        t.integer("expert_shared_feed_forward_length", 1, mostInner).value_or(inner));
+  setQwenExperts(t);
+  t.set("shared_expert_intermediate_size", t.integer("expert_shared_feed_forward_length", 1, mostInner)
+                                               .value_or(t.required("feed_forward_length", 1, mostInner)));
 }
 
 void importing::describeQwen3(Translation &t) {
@@ -70,10 +79,7 @@ void importing::describeQwen3Moe(Translation &t) {
   t.setDecoder("qwen3_moe");
   setRotary(t);
   setBiases(t, false);
-  const int64_t inner = t.required("feed_forward_length", 1, mostInner),
-                used = t.required("expert_used_count", 1, mostExperts);
-  setExperts(t, "num_experts", "moe_intermediate_size",
-             t.integer("expert_feed_forward_length", 1, mostInner).value_or(std::max<int64_t>(1, inner / used)));
+  setQwenExperts(t);
   t.set("norm_topk_prob", true);
 }
 
@@ -86,11 +92,13 @@ void importing::describeGemma(Translation &t) {
 static void setQueryScalar(Translation &t, int64_t layersOfLargest) {
   const DecoderSizes &s = t.sizes();
   const std::optional<double> scale = t.number("attention.scale");
-  const double byWidth = double(s.width) / double(s.heads);
   if (scale && *scale > 0)
-    t.set("query_pre_attn_scalar", 1 / (*scale * *scale));
-  else
-    t.set("query_pre_attn_scalar", s.layers == layersOfLargest ? byWidth : double(s.channels));
+    return t.set("query_pre_attn_scalar", 1 / (*scale * *scale));
+  const double scalar = s.layers == layersOfLargest ? double(s.width) / double(s.heads) : double(s.channels);
+  t.set("query_pre_attn_scalar", scalar);
+  t.warn("assumed is query_pre_attn_scalar " + json::shownNumber(scalar) +
+         ", as in the published model of as many layers (" + std::to_string(s.layers) +
+         "): files do not have it; --config-key=query_pre_attn_scalar=N gives another");
 }
 
 void importing::setWindowedLayers(Translation &t, int64_t period) {

@@ -42,6 +42,8 @@ void describeStarcoder2(Translation &t);
 /// Bounds of numbers.
 inline constexpr int64_t mostWindow = int64_t(1) << 30, mostExperts = 1 << 12, mostInner = 1 << 20;
 
+/// Queries have a bias, whether they are in a tensor of their own or with keys and values.
+bool hasQueryBias(const Translation &t);
 /// attention_bias, of all its matrices or none, and mlp_bias.
 void setBiases(Translation &t, bool ofFeedForward);
 /// `number`, such as num_experts, num_experts_per_tok, and `inner`, the columns of one.

@@ -18,7 +18,7 @@ void importing::describeStarcoder(Translation &t) {
 void importing::describeStarcoder2(Translation &t) {
   t.setDecoder("starcoder2", {.epsilon = "norm_epsilon"});
   setRotary(t);
-  t.set("use_bias", t.hasInLayers("attn_q.bias"));
+  t.set("use_bias", hasQueryBias(t));
   t.warn("assumed is that each token sees all before it: files do not have the window of StarCoder2, which is "
          "--config-key=sliding_window=4096");
 }
@@ -42,7 +42,7 @@ void importing::describePhi2(Translation &t) {
 void importing::describeStableLM(Translation &t) {
   t.setDecoder("stablelm", {.headDim = "", .epsilon = "layer_norm_eps"});
   setRotary(t, /*isPartial=*/true);
-  t.set("use_qkv_bias", t.hasInLayers("attn_q.bias"));
+  t.set("use_qkv_bias", hasQueryBias(t));
   t.set("qk_layernorm", t.hasInLayers("attn_q_norm.weight"));
   t.pass("use_parallel_residual"); // which some writers set for all: the norm tells
   t.set("use_parallel_residual", !t.hasInLayers("ffn_norm.weight"));
@@ -114,7 +114,7 @@ void importing::describeNemotron(Translation &t) {
 void importing::describeGlm4(Translation &t) {
   t.setDecoder("glm4");
   setRotary(t, /*isPartial=*/true);
-  t.set("attention_bias", t.hasInLayers("attn_q.bias"));
+  t.set("attention_bias", hasQueryBias(t));
 }
 
 void importing::describeGPTNeoX(Translation &t) {
