@@ -213,7 +213,8 @@ TEST(PreTokenizers, VocabulariesProveThem) {
                 {151700, 151644, "<|im_start|>", "qwen2", "NFC"},
                 {50257, 50256, "<|endoftext|>", "gpt-2", "\"use_regex\":true"},
                 {65024, 0, ">>TITLE<<", "falcon", "Contiguous"},
-                {49152, 1, "<fim_prefix>", "starcoder", "\"individual_digits\":true"}};
+                {49152, 1, "<fim_prefix>", "starcoder", "\"individual_digits\":true"},
+                {50432, 1, "<|padding|>", "mpt", "NFC"}};
   for (const auto &proof : proofs) {
     const Files files(vocabularyOf(proof.size, proof.id, proof.token));
     ASSERT_EQ(files.error(), "") << proof.name;
