@@ -17,7 +17,7 @@ static Expected<json::Value> readMerge(const Metadata &metadata, const TokenTabl
   const std::string left = text.substr(0, cut), right = text.substr(cut + 1);
   for (const std::string &token : {left, right, left + right})
     if (!tokens.find(token))
-      return fail("names '" + json::printable(token, 60) + "', which is no token");
+      return fail("names '" + json::printable(token, 60) + "', which is no token" + otherTokenizer);
   const bool isPlain = left.find(' ') == left.npos && right.find(' ') == right.npos;
   return isPlain ? json::Value(text) : json::Value(json::Array{json::Value(left), json::Value(right)});
 }

@@ -92,14 +92,12 @@ static const PreTokenizer *findRule(std::string_view name) {
   return nullptr;
 }
 
-static constexpr const char *advice = "; give the folder of the original's tokenizer by --tokenizer=DIR";
-
 static Error unknownName(const Metadata &metadata, const std::string &key, const std::string &name) {
   std::string known;
   for (const PreTokenizer &rule : rules)
     known.append(known.empty() ? "" : ", ").append(words(rule.names).front());
   return metadata.fail(key, "\"" + json::printable(name, 60) + "\" is not supported (" + known +
-                                " and others like them are)" + advice);
+                                " and others like them are)" + otherTokenizer);
 }
 
 Expected<const PreTokenizer *> findPreTokenizer(const Metadata &metadata, const TokenTable &tokens,
@@ -116,7 +114,7 @@ Expected<const PreTokenizer *> findPreTokenizer(const Metadata &metadata, const 
   });
   if (proof == std::end(proofs))
     return metadata.fail(key, std::string(name ? "is \"default\"" : "is missing") +
-                                  ", so how texts are cut into words is not known" + advice);
+                                  ", so how texts are cut into words is not known" + otherTokenizer);
   notes.push_back(metadata
                       .fail(key, std::string(name ? "is \"default\"" : "is missing") + "; taken for \"" +
                                      std::string(proof->name) + "\", whose vocabulary this is")

@@ -60,19 +60,25 @@ Status TokenTable::readKinds(const Metadata &metadata) {
   return {};
 }
 
-Status TokenTable::index(const Metadata &metadata) {
+Status TokenTable::checkText(const Metadata &metadata, size_t id) const {
+  const std::string &text = (*list)[id];
+  auto fail = [&](const std::string &what) {
+    return metadata.fail(tokenizerKey("tokens"), shownToken(int64_t(id), text) + what + otherTokenizer);
+  };
+  if (text.empty() || !json::isUtf8(text))
+    return fail(text.empty() ? " is empty" : " is not valid UTF-8");
+  if (kind(id) == PieceKind::Byte && !isByteToken(text))
+    return fail(" is a byte's, which are spelled <0x00> to <0xFF>");
+  const int64_t first = idOf.at(text);
+  return first == int64_t(id) ? Status() : fail(" is token " + std::to_string(first) + ", too");
+}
+
+Status TokenTable::index(const Metadata &metadata, bool checksTexts) {
   idOf.reserve(size());
   for (size_t id = 0; id < size(); ++id) {
-    const std::string &text = (*list)[id];
-    auto fail = [&](const std::string &what) {
-      return metadata.fail(tokenizerKey("tokens"), shownToken(int64_t(id), text) + what);
-    };
-    if (text.empty() || !json::isUtf8(text))
-      return fail(text.empty() ? " is empty" : " is not valid UTF-8");
-    if (kind(id) == PieceKind::Byte && !isByteToken(text))
-      return fail(" is a byte's, which are spelled <0x00> to <0xFF>");
-    if (auto [other, isNew] = idOf.emplace(text, int64_t(id)); !isNew)
-      return fail(" is token " + std::to_string(other->second) + ", too");
+    idOf.emplace((*list)[id], int64_t(id));
+    if (checksTexts)
+      RAPT_RETURN_IF_ERROR(checkText(metadata, id));
   }
   return {};
 }
@@ -98,13 +104,14 @@ void TokenTable::addUsualRoles(std::string_view usual) {
   }
 }
 
-Expected<std::optional<TokenTable>> TokenTable::read(const Metadata &metadata, std::string_view usualRoles) {
+Expected<std::optional<TokenTable>> TokenTable::read(const Metadata &metadata, std::string_view usualRoles,
+                                                     bool checksTexts) {
   TokenTable table;
   RAPT_ASSIGN_OR_RETURN(table.list, metadata.texts(tokenizerKey("tokens")));
   if (!table.list || table.list->empty())
     return std::optional<TokenTable>();
   RAPT_RETURN_IF_ERROR(table.readKinds(metadata));
-  RAPT_RETURN_IF_ERROR(table.index(metadata));
+  RAPT_RETURN_IF_ERROR(table.index(metadata, checksTexts));
   RAPT_RETURN_IF_ERROR(table.readRoles(metadata));
   table.addUsualRoles(usualRoles);
   return std::optional(std::move(table));

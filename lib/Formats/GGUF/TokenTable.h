@@ -14,14 +14,19 @@ using sentencepiece::PieceKind;
 /// "tokenizer.ggml.NAME".
 std::string tokenizerKey(std::string_view name);
 
+/// What to do about a tokenizer that cannot be read.
+inline constexpr const char *otherTokenizer = "; give the folder of the original's tokenizer by --tokenizer=DIR";
+
 /// The tokens by their ids, with their types and the roles that some of them have. It refers to the metadata.
 class TokenTable {
 public:
   /// `usualRoles` has texts of control tokens for roles that no key names: "bos_token=<s> eos_token=</s>". An absent
-  /// key never means an id. Nothing where the file has no tokens. Errors: a text that is empty, twice there or not
+  /// key never means an id. Texts are not checked where another tokenizer is used, and only ids matter. Nothing where
+  /// the file has no tokens. Errors: a text that is empty, twice there or not
   /// UTF-8, a type that is none or a byte's token of another form than <0x0A>, lists of different lengths, an id of no
   /// token.
-  static Expected<std::optional<TokenTable>> read(const Metadata &metadata, std::string_view usualRoles);
+  static Expected<std::optional<TokenTable>> read(const Metadata &metadata, std::string_view usualRoles,
+                                                  bool checksTexts = true);
 
   const Value::Texts &texts() const { return *list; }
   size_t size() const { return list->size(); }
@@ -42,7 +47,8 @@ public:
 
 private:
   Status readKinds(const Metadata &metadata);
-  Status index(const Metadata &metadata);
+  Status checkText(const Metadata &metadata, size_t id) const;
+  Status index(const Metadata &metadata, bool checksTexts);
   Status readRoles(const Metadata &metadata);
   void addUsualRoles(std::string_view usual);
 

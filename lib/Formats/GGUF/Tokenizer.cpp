@@ -28,19 +28,18 @@ static Expected<const TokenizerKind *> findKind(const Metadata &metadata) {
     return static_cast<const TokenizerKind *>(nullptr);
   auto kind = std::find_if(std::begin(kinds), std::end(kinds), [&](const auto &entry) { return entry.name == *name; });
   if (kind == std::end(kinds))
-    return metadata.fail(key, "\"" + json::printable(*name, 60) +
-                                  "\" is not supported (llama, gpt2, bert and t5 are); give the folder of the "
-                                  "original's tokenizer by --tokenizer=DIR");
+    return metadata.fail(key, "\"" + json::printable(*name, 60) + "\" is not supported (llama, gpt2, bert and t5 are)" +
+                                  otherTokenizer);
   return kind;
 }
 
-static Expected<std::optional<TokenTable>> readTokens(const Metadata &metadata) {
+static Expected<std::optional<TokenTable>> readTokens(const Metadata &metadata, bool checksTexts) {
   const Value *name = metadata.find(tokenizerKey("model"));
   std::string_view usualRoles;
   for (const TokenizerKind &kind : kinds)
     if (name && name->asText() && *name->asText() == kind.name)
       usualRoles = kind.usualRoles;
-  return TokenTable::read(metadata, usualRoles);
+  return TokenTable::read(metadata, usualRoles, checksTexts);
 }
 
 static Expected<std::string> makeTokenizer(const Metadata &metadata, const TokenizerKind &kind,
@@ -69,7 +68,7 @@ static Expected<std::optional<std::string>> findTokenizer(const Metadata &metada
 }
 
 Expected<huggingface::SideFiles> tokenizerFiles(const Metadata &metadata, std::vector<std::string> &notes) {
-  RAPT_ASSIGN_OR_RETURN(const std::optional<TokenTable> table, readTokens(metadata));
+  RAPT_ASSIGN_OR_RETURN(const std::optional<TokenTable> table, readTokens(metadata, /*checksTexts=*/true));
   const TokenTable *tokens = table ? &*table : nullptr;
   RAPT_ASSIGN_OR_RETURN(std::optional<std::string> tokenizer, findTokenizer(metadata, tokens, notes));
   huggingface::SideFiles files;
@@ -83,7 +82,7 @@ Expected<huggingface::SideFiles> tokenizerFiles(const Metadata &metadata, std::v
 }
 
 Expected<std::string> generationFile(const Metadata &metadata, std::vector<std::string> &notes) {
-  RAPT_ASSIGN_OR_RETURN(const std::optional<TokenTable> tokens, readTokens(metadata));
+  RAPT_ASSIGN_OR_RETURN(const std::optional<TokenTable> tokens, readTokens(metadata, /*checksTexts=*/false));
   return writeGenerationConfig(metadata, tokens ? &*tokens : nullptr, notes);
 }
 

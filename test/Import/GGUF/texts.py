@@ -19,7 +19,7 @@ PLAIN = "{% for m in messages %}{{ m['role'] + ': ' + m['content'] + eos_token }
 TOOLS = "{{ tools | length }}"
 CHAT = {"tokenizer.chat_template": PLAIN, "tokenizer.chat_template.tool_use": TOOLS, "tokenizer.chat_templates": ["tool_use"]}
 COMMANDS = (["And God said,", "--tokenize"], ["don't 123  <|endoftext|> caf\u00e9\n", "--tokenize"], ["--chat", "-p", "Who <|endoftext|> art thou?", "--tokenize"],
-            ["And God said,", "-n", "16"], ["-p", "In the beginning", "-n", "8", "--json"])
+            ["And God said,", "-n", "16"], ["-p", "In the beginning", "-n", "8"])
 
 
 def directory(path):

@@ -98,6 +98,7 @@ private:
 std::string errorOf(const Keys &keys) { return Files(keys).error(); }
 std::string ends(const Keys &keys) { return Files(keys).member("generation_config.json", "eos_token_id"); }
 using Ids = std::vector<int32_t>;
+const std::string advice = "; give the folder of the original's tokenizer by --tokenizer=DIR";
 
 } // namespace
 
@@ -108,10 +109,11 @@ TEST(Tokens, WhatIsNone) {
   EXPECT_EQ(errorOf(pairs), "");
   refused(pairs.without("tokens"), "tokens", "is missing or empty");
   refused(pairs.with("tokens", texts({})), "tokens", "is missing or empty");
-  refused(pairs.with("tokens", texts({"h", "", "hi", "x", "y", "z"})), "tokens", "token 1 ('') is empty");
+  refused(pairs.with("tokens", texts({"h", "", "hi", "x", "y", "z"})), "tokens", "token 1 ('') is empty" + advice);
   refused(pairs.with("tokens", texts({"h", "\xe2\x96", "hi", "x", "y", "z"})), "tokens",
-          "token 1 ('\\xe2\\x96') is not valid UTF-8");
-  refused(pairs.with("tokens", texts({"h", "i", "hi", "h", "y", "z"})), "tokens", "token 3 ('h') is token 0, too");
+          "token 1 ('\\xe2\\x96') is not valid UTF-8" + advice);
+  refused(pairs.with("tokens", texts({"h", "i", "hi", "h", "y", "z"})), "tokens",
+          "token 3 ('h') is token 0, too" + advice);
   refused(pairs.with("token_type", integers({1, 1})), "token_type", "has 2 types of 6 tokens");
   refused(pairs.with("token_type", integers({1, 1, 1, 7, 1, 1})), "token_type",
           "token 3 ('<|endoftext|>') is of type 7, which is none");
@@ -124,7 +126,7 @@ TEST(Tokens, WhatIsNone) {
       "tokens", "token 5 has 513 bytes; the limit is 512");
   for (const char *byte : {"<0x0a>", "<0x-1>", "<0xA>", "<0x00A>", "x0x0A>"})
     refused(pieces.with("tokens", texts({"<unk>", "<s>", "</s>", byte, "\u2581", "h", "i", "hi", "  "})), "tokens",
-            std::string("token 3 ('") + byte + "') is a byte's, which are spelled <0x00> to <0xFF>");
+            std::string("token 3 ('") + byte + "') is a byte's, which are spelled <0x00> to <0xFF>" + advice);
 }
 
 // FAULT 106
@@ -142,8 +144,7 @@ TEST(Tokens, IdsBeyondTheVocabulary) {
 
 TEST(Tokens, KindsOfTokenizers) {
   EXPECT_EQ(errorOf(pairs.with("model", text("rwkv"))),
-            "a.gguf: key \"tokenizer.ggml.model\": \"rwkv\" is not supported (llama, gpt2, bert and t5 are); give the "
-            "folder of the original's tokenizer by --tokenizer=DIR");
+            "a.gguf: key \"tokenizer.ggml.model\": \"rwkv\" is not supported (llama, gpt2, bert and t5 are)" + advice);
   for (const Keys &keys :
        {pairs.with("model", text("none")), pairs.with("model", text("no_vocab")), pairs.without("model")}) {
     const Files files(keys);
@@ -168,9 +169,9 @@ TEST(Merges, WhatIsNone) {
   for (const std::string merge : {"hi", "h ", " hi"})
     refused(pairs.with("merges", texts({merge})),
             "merge 0 ('" + merge + "') is not two tokens with a space between them");
-  refused(pairs.with("merges", texts({"h i", "h x"})), "merge 1 ('h x') names 'x', which is no token");
-  refused(pairs.with("merges", texts({"x h"})), "merge 0 ('x h') names 'x', which is no token");
-  refused(pairs.with("merges", texts({"i h"})), "merge 0 ('i h') names 'ih', which is no token");
+  refused(pairs.with("merges", texts({"h i", "h x"})), "merge 1 ('h x') names 'x', which is no token" + advice);
+  refused(pairs.with("merges", texts({"x h"})), "merge 0 ('x h') names 'x', which is no token" + advice);
+  refused(pairs.with("merges", texts({"i h"})), "merge 0 ('i h') names 'ih', which is no token" + advice);
 }
 
 /// Merges are cut at the first space behind the first character, which may be one.
@@ -178,11 +179,10 @@ TEST(Merges, OfSpaces) {
   const Keys spaces = pairs.with("tokens", texts({" ", "i", " i", "  i", "<user>", "x"}));
   EXPECT_EQ(errorOf(spaces.with("merges", texts({"  i", "   i"}))), "");
   EXPECT_EQ(errorOf(spaces.with("merges", texts({"  x"}))),
-            "a.gguf: key \"tokenizer.ggml.merges\": merge 0 ('  x') names ' x', which is no token");
+            "a.gguf: key \"tokenizer.ggml.merges\": merge 0 ('  x') names ' x', which is no token" + advice);
 }
 
 TEST(PreTokenizers, NamesThatAreNotKnown) {
-  const std::string advice = "; give the folder of the original's tokenizer by --tokenizer=DIR";
   EXPECT_EQ(
       errorOf(pairs.with("pre", text("kimi-k2"))),
       "a.gguf: key \"tokenizer.ggml.pre\": \"kimi-k2\" is not supported (gpt-2, mpt, roberta-bpe, llama-bpe, dbrx, "
@@ -357,6 +357,9 @@ TEST(Ends, ByIdsAndTexts) {
   EXPECT_EQ(ends(harmony.with("tokens", texts({"h", "i", "hi", "<|end|>", "<|return|>", "<|x|>"}))), "[3,4]");
   std::vector<std::string> notes;
   EXPECT_EQ(*generationFile(pairs.with("pre", text("none")).metadata(), notes), "{\"eos_token_id\":[3]}");
+  // Texts that are none do not matter beside another tokenizer.
+  const Keys twice = pairs.with("tokens", texts({"h", "h", "", "<|endoftext|>", "\xff", "x"}));
+  EXPECT_EQ(*generationFile(twice.metadata(), notes), "{\"eos_token_id\":[3]}");
 }
 
 TEST(Sampling, Defaults) {
