@@ -83,7 +83,7 @@ Expected<huggingface::ModelDescription> openModel(InputKind kind, const Options 
   RAPT_ASSIGN_OR_RETURN(gguf::File file, gguf::File::open(options.input));
   if (options.dryRun) // also of a model that cannot be compiled
     RAPT_RETURN_IF_ERROR(writeText("", gguf::describe(file)));
-  RAPT_ASSIGN_OR_RETURN(huggingface::ModelParts parts, importing::describeGGUF(file));
+  RAPT_ASSIGN_OR_RETURN(huggingface::ModelParts parts, importing::describeGGUF(file, options.configKeys));
   if (options.tokenizer.empty()) {
     RAPT_ASSIGN_OR_RETURN(parts.files, gguf::tokenizerFiles(file.metadata(), parts.warnings));
   } else {

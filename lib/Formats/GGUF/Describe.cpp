@@ -9,11 +9,15 @@ using namespace rapt::gguf;
 
 static constexpr size_t mostElements = 4, mostTextBytes = 60;
 
+static std::string shown(ValueType type, double number) {
+  return json::shownNumber(type == ValueType::Float32 ? shortestDecimal(float(number)) : number);
+}
+
 static std::string shown(const Value &value) {
   if (const std::string *text = value.asText())
     return "\"" + json::printable(*text, mostTextBytes) + "\"";
   if (const double *number = value.asNumber())
-    return json::shownNumber(*number);
+    return shown(value.type(), *number);
   if (const uint64_t *number = value.asUnsigned())
     return std::to_string(*number);
   if (const int64_t *number = value.asInteger())
@@ -24,7 +28,8 @@ static std::string shown(const Value &value) {
     if (const Value::Texts *texts = value.asTexts())
       list += "\"" + json::printable((*texts)[i], mostTextBytes) + "\"";
     else
-      list += value.asNumbers() ? json::shownNumber((*value.asNumbers())[i]) : std::to_string((*value.asIntegers())[i]);
+      list +=
+          value.asNumbers() ? shown(value.type(), (*value.asNumbers())[i]) : std::to_string((*value.asIntegers())[i]);
   }
   const std::string rest = value.size() > mostElements ? ", ... (" + grouped(value.size()) + ")" : "";
   return "[" + list + rest + "]";

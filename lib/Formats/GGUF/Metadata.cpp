@@ -49,8 +49,7 @@ Expected<std::optional<int64_t>> Metadata::integer(std::string_view key) const {
   return std::optional(*value->asInteger());
 }
 
-/// The number whose decimal text is the shortest one of those that round to an f32.
-static double shortest(float number) {
+double gguf::shortestDecimal(float number) {
   char text[64];
   const char *end = std::to_chars(text, text + sizeof text, number).ptr;
   double found = number;
@@ -63,7 +62,7 @@ Expected<std::optional<double>> Metadata::number(std::string_view key) const {
   if (!value)
     return std::optional<double>();
   if (value->asNumber())
-    return std::optional(value->type() == ValueType::Float32 ? shortest(float(*value->asNumber()))
+    return std::optional(value->type() == ValueType::Float32 ? shortestDecimal(float(*value->asNumber()))
                                                              : *value->asNumber());
   if (!value->asInteger() || value->type() == ValueType::Bool)
     return wrongType(key, *value, "a number");

@@ -68,6 +68,9 @@ private:
   Content content;
 };
 
+/// The number of the shortest decimal text that rounds to an f32.
+double shortestDecimal(float number);
+
 /// The values by their keys. Getters give nothing for an absent key; their errors name file, key, and both types.
 class Metadata {
 public:

@@ -28,8 +28,8 @@ Status gguf::requireReadTypes(const File &file) {
   char share[16];
   std::snprintf(share, sizeof share, "%.1f", 100 * unread / all);
   return Error{shownPath(first->file->path()) + ": tensor \"" + json::printable(first->name) + "\" is of type " +
-               std::string(first->type->name) + ", which is not supported; of " + share + " % of the tensors' bytes (" +
-               types +
+               std::string(first->type->name) + ", which is not supported; " + share +
+               " % of the tensors' bytes are of such types (" + types +
                "): give the Hugging Face directory that the file was made from, or convert that to F16 or BF16"};
 }
 

@@ -53,10 +53,10 @@ static std::string nameOfModel(const gguf::File &file) {
   return name.empty() ? "model" : name;
 }
 
-Expected<huggingface::ModelParts> importing::describeGGUF(const gguf::File &file) {
+Expected<huggingface::ModelParts> importing::describeGGUF(const gguf::File &file, const GivenMembers &given) {
   RAPT_ASSIGN_OR_RETURN(const Architecture *architecture, findArchitecture(file));
   RAPT_RETURN_IF_ERROR(gguf::requireReadTypes(file));
-  Translation t(file, architecture->name);
+  Translation t(file, architecture->name, given);
   if (t.status())
     architecture->describe(t);
   RAPT_RETURN_IF_ERROR(t.status());

@@ -43,9 +43,9 @@ void importing::describeLlama(Translation &t) {
         "no tensor rope_freqs.weight: if this is Llama 3.1 or later, the file is older than August 2024, and texts of "
         "more than 8192 tokens are worse than they should be");
   if (theta == 10000 && positions == 32768 && !hasExperts)
-    t.warn("assumed is that each token sees all before it: if this is Mistral 7B v0.1, give "
-           "--config-key=model_type=mistral "
-           "--config-key=sliding_window=4096, which files do not have");
+    t.assume("sliding_window", "that each token sees all before it: if this is Mistral 7B v0.1, give "
+                               "--config-key=model_type=mistral "
+                               "--config-key=sliding_window=4096, which files do not have");
 }
 
 void importing::describeQwen2(Translation &t) {
@@ -96,9 +96,9 @@ static void setQueryScalar(Translation &t, int64_t layersOfLargest) {
     return t.set("query_pre_attn_scalar", 1 / (*scale * *scale));
   const double scalar = s.layers == layersOfLargest ? double(s.width) / double(s.heads) : double(s.channels);
   t.set("query_pre_attn_scalar", scalar);
-  t.warn("assumed is query_pre_attn_scalar " + json::shownNumber(scalar) +
-         ", as in the published model of as many layers (" + std::to_string(s.layers) +
-         "): files do not have it; --config-key=query_pre_attn_scalar=N gives another");
+  t.assume("query_pre_attn_scalar", "query_pre_attn_scalar " + json::shownNumber(scalar) +
+                                        ", as in the published model of as many layers (" + std::to_string(s.layers) +
+                                        "): files do not have it; --config-key=query_pre_attn_scalar=N gives another");
 }
 
 void importing::setWindowedLayers(Translation &t, int64_t period) {

@@ -19,8 +19,8 @@ void importing::describeStarcoder2(Translation &t) {
   t.setDecoder("starcoder2", {.epsilon = "norm_epsilon"});
   setRotary(t);
   t.set("use_bias", hasQueryBias(t));
-  t.warn("assumed is that each token sees all before it: files do not have the window of StarCoder2, which is "
-         "--config-key=sliding_window=4096");
+  t.assume("sliding_window", "that each token sees all before it: files do not have the window of StarCoder2, which is "
+                             "--config-key=sliding_window=4096");
 }
 
 /// Norms behind attention and feed-forward; with windows it is olmo3.

@@ -9,8 +9,8 @@ using namespace rapt::importing;
 static constexpr int64_t mostWidth = 1 << 16, mostHeads = 1 << 12, mostChannels = 1 << 12, mostInner = 1 << 20,
                          mostLayers = 1 << 17, mostPositions = 1 << 24;
 
-Translation::Translation(const gguf::File &file, std::string_view architecture)
-    : source(file), prefix(std::string(architecture) + ".") {
+Translation::Translation(const gguf::File &file, std::string_view architecture, const GivenMembers &given)
+    : source(file), given(given), prefix(std::string(architecture) + ".") {
   readSizes();
 }
 
@@ -24,6 +24,11 @@ void Translation::fail(std::string_view key, const std::string &what) {
 }
 
 void Translation::warn(const std::string &line) { warnings.push_back(shownPath(source.path()) + ": " + line); }
+
+void Translation::assume(std::string_view member, const std::string &line) {
+  if (std::ranges::none_of(given, [&](const auto &own) { return own.first == member; }))
+    warn("assumed is " + line);
+}
 
 template <typename T> std::optional<T> Translation::take(Expected<std::optional<T>> value) {
   if (value)

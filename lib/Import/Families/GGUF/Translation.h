@@ -28,10 +28,13 @@ struct MemberNames {
                    positions = "max_position_embeddings", epsilon = "rms_norm_eps";
 };
 
+/// Members of config.json that the user sets.
+using GivenMembers = std::vector<std::pair<std::string, json::Value>>;
+
 class Translation {
 public:
-  /// Reads the sizes. `architecture` is that of the file.
-  Translation(const gguf::File &file, std::string_view architecture);
+  /// Reads the sizes. `architecture` is that of the file; `given` are members that the user sets.
+  Translation(const gguf::File &file, std::string_view architecture, const GivenMembers &given);
 
   const gguf::File &file() const { return source; }
   const DecoderSizes &sizes() const { return sizesOfDecoder; }
@@ -69,6 +72,8 @@ public:
   /// "FILE: key "llama.KEY": WHAT".
   void fail(std::string_view key, const std::string &what);
   void warn(const std::string &line);
+  /// Says what was assumed, unless the user has set the member.
+  void assume(std::string_view member, const std::string &line);
   Status status() const { return failure; }
   /// The members, and the keys of the architecture that nothing read.
   json::Object takeConfig();
@@ -83,6 +88,7 @@ private:
   void setRoles();
 
   const gguf::File &source;
+  const GivenMembers &given;
   std::string prefix;
   DecoderSizes sizesOfDecoder;
   std::set<std::string, std::less<>> read, taken;
