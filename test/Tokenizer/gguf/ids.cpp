@@ -45,6 +45,8 @@ static Expected<json::Object> answer(const std::string &line) {
   RAPT_ASSIGN_OR_RETURN(const gguf::File file, gguf::File::open(*request.find("file")->asString()));
   std::vector<std::string> notes;
   RAPT_ASSIGN_OR_RETURN(const huggingface::SideFiles files, gguf::tokenizerFiles(file.metadata(), notes));
+  if (!files.contains("tokenizer.json"))
+    return Error{"the file has no tokenizer"};
   RAPT_ASSIGN_OR_RETURN(const auto tokenizer,
                         Tokenizer::create({.tokenizerJson = files.at("tokenizer.json"),
                                            .tokenizerConfig = files.at("tokenizer_config.json")}));
