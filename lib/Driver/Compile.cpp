@@ -257,7 +257,7 @@ bool Compilation::read() {
     return fail(WrongInput, kind.error().message);
   if (*kind == InputKind::MLIR && options.randomSeed)
     return fail(WrongUsage, "--random-weights needs a configuration; " + shownPath(options.input) + " is MLIR text");
-  if (*kind == InputKind::HuggingFace && !options.weights.empty())
+  if (*kind != InputKind::MLIR && !options.weights.empty())
     return fail(WrongUsage, "--weights is for MLIR text; " + shownPath(options.input) + " brings its own weights");
   reading.doing = "reading " + shownPath(options.input);
   enterStep(reading);

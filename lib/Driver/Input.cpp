@@ -2,6 +2,8 @@
 #include "lib/Driver/Input.h"
 #include "lib/Artifact/Conversion.h"
 #include "lib/Driver/Output.h"
+#include "lib/Formats/GGUF/Describe.h"
+#include "lib/Formats/GGUF/Tokenizer.h"
 #include "lib/Formats/HuggingFace/Download.h"
 #include "lib/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Import/Families/Import.h"
@@ -73,20 +75,40 @@ Expected<Input> readText(MLIRContext &context, Diagnostics &diagnostics, const O
   return input;
 }
 
-Expected<Input> readModel(MLIRContext &context, const Options &options) {
+/// The model of a directory, a configuration or a GGUF file.
+Expected<huggingface::ModelDescription> openModel(InputKind kind, const Options &options,
+                                                  huggingface::LoadOptions load) {
+  if (kind != InputKind::GGUF)
+    return huggingface::ModelDescription::load(options.input, std::move(load));
+  RAPT_ASSIGN_OR_RETURN(gguf::File file, gguf::File::open(options.input));
+  if (options.dryRun) // also of a model that cannot be compiled
+    RAPT_RETURN_IF_ERROR(writeText("", gguf::describe(file)));
+  RAPT_ASSIGN_OR_RETURN(huggingface::ModelParts parts, importing::describeGGUF(file, options.configKeys));
+  if (options.tokenizer.empty()) {
+    RAPT_ASSIGN_OR_RETURN(parts.files, gguf::tokenizerFiles(file.metadata(), parts.warnings));
+  } else {
+    RAPT_ASSIGN_OR_RETURN(parts.files["generation_config.json"], gguf::generationFile(file.metadata(), parts.warnings));
+  }
+  return huggingface::ModelDescription::make(std::move(parts), std::move(load));
+}
+
+Expected<Input> readModel(InputKind kind, MLIRContext &context, const Options &options) {
   huggingface::LoadOptions load;
   load.randomSeed = options.randomSeed;
   load.noWeights = options.noWeights;
-  load.strict = options.strict;
+  load.strict = options.strict || kind == InputKind::GGUF; // whose tensors all count
   load.ignoreKeys = options.ignoreKeys;
+  load.configKeys = options.configKeys;
+  load.tokenizer = options.tokenizer;
   for (const auto &[directory, weight] : options.adapters)
     load.adapters.push_back({directory, weight});
   for (const Options::NamedAdapter &adapter : options.namedAdapters)
     load.namedAdapters.push_back({adapter.name, {adapter.directory, adapter.weight}});
   load.accept = checkFamily;
   load.defaultClasses = importing::defaultClassesOf;
-  RAPT_ASSIGN_OR_RETURN(huggingface::ModelDescription model, huggingface::ModelDescription::load(options.input, load));
+  RAPT_ASSIGN_OR_RETURN(huggingface::ModelDescription model, openModel(kind, options, load));
   Input input;
+  input.kind = kind;
   input.name = model.name();
   input.model.emplace(std::move(model));
   ImportOptions import;
@@ -155,11 +177,11 @@ static Status checkDirectory(const std::string &path) {
     auto holds = [&](const std::string &what) {
       return Error{shownPath(path) + ": holds " + shownPath(name) + ", " + what};
     };
-    for (const auto &[suffix, kind] : {std::pair(".gguf", "a GGUF file"), {".onnx", "an ONNX model"}})
-      if (StringRef(name).ends_with(suffix))
-        return holds(std::string(kind) +
-                     ", and no config.json; raptc reads the Hugging Face model it was made from: a directory with "
-                     "config.json and model.safetensors");
+    if (StringRef(name).ends_with(".gguf"))
+      return holds("a GGUF file, and no config.json: give the file itself");
+    if (StringRef(name).ends_with(".onnx"))
+      return holds("an ONNX model, and no config.json; raptc reads the Hugging Face model it was made from: a "
+                   "directory with config.json and model.safetensors");
     for (const char *suffix : {".pt", ".pth", ".bin", ".ckpt", ".pkl"})
       if (StringRef(name).ends_with(suffix))
         return holds("which PyTorch wrote, and no config.json; raptc reads a directory with config.json and "
@@ -211,13 +233,17 @@ Expected<InputKind> driver::detectInput(const Options &options) {
   std::string wrong;
   if (std::string foreign = huggingface::describeForeignContent(head); !foreign.empty())
     return Error{shownPath(path) + ": " + foreign};
+  if (std::string older = gguf::describeOlderFormat(head); !older.empty())
+    return Error{shownPath(path) + ": " + older};
+  if (gguf::isGGUF(head) && !options.inputText)
+    return InputKind::GGUF;
   if (start.trim().empty())
     wrong = "is empty";
   else if (start.starts_with("\x7f"
                              "ELF"))
     wrong = "is compiled already";
-  else if (start.starts_with("GGUF"))
-    wrong = "is a GGUF file; give the directory of the Hugging Face model it was made from";
+  else if (gguf::isGGUF(head))
+    wrong = "is a GGUF file, which is read from a file alone; give its path";
   else if (start.starts_with("ML\xefR"))
     wrong = "is MLIR bytecode; print it as text";
   else if (start.size() > 9 && start[8] == '{' && start.take_front(8).contains('\0'))
@@ -228,7 +254,7 @@ Expected<InputKind> driver::detectInput(const Options &options) {
     wrong = "is neither a configuration nor MLIR text";
   if (!wrong.empty())
     return Error{shownPath(path) + ": " + wrong +
-                 " (raptc takes a directory with config.json, a config.json, or .mlir text)"};
+                 " (raptc takes a directory with config.json, a config.json, a GGUF file, or .mlir text)"};
   if (start.ltrim().front() != '{' || start.ltrim().starts_with("{-#"))
     return InputKind::MLIR;
   if (options.inputText)
@@ -239,5 +265,5 @@ Expected<InputKind> driver::detectInput(const Options &options) {
 
 Expected<Input> driver::readInput(MLIRContext &context, Diagnostics &diagnostics, const Options &options) {
   RAPT_ASSIGN_OR_RETURN(InputKind kind, detectInput(options));
-  return kind == InputKind::MLIR ? readText(context, diagnostics, options) : readModel(context, options);
+  return kind == InputKind::MLIR ? readText(context, diagnostics, options) : readModel(kind, context, options);
 }

@@ -14,7 +14,8 @@
 
 namespace rapt::driver {
 
-enum class InputKind { HuggingFace, MLIR };
+/// A GGUF file is what a Hugging Face directory is, in one file.
+enum class InputKind { HuggingFace, GGUF, MLIR };
 
 /// Reads the standard input, for the input "-", or a FIFO. Text of the standard input is called <stdin> from then on.
 Status takeStream(Options &options);

@@ -139,6 +139,17 @@ std::string setAttentionOutputs(Options &options, const std::string &value) {
   return {};
 }
 
+/// K=V; V is JSON, or a text.
+std::string addConfigKey(Options &options, const std::string &value) {
+  const size_t equals = value.find('=');
+  if (equals == 0 || equals >= value.size() - 1)
+    return "KEY=VALUE, such as sliding_window=4096";
+  const std::string text = value.substr(equals + 1);
+  Expected<json::Value> parsed = json::parse(text);
+  options.configKeys.emplace_back(value.substr(0, equals), parsed ? *parsed : json::Value(text));
+  return {};
+}
+
 /// A,B,...; false where one of them is empty.
 bool setList(std::vector<std::string> &list, const std::string &value) {
   list.clear();
@@ -270,6 +281,10 @@ constexpr ToolOption<Options> table[] = {
       "keep a LoRA adapter beside the weights, for sequences that choose it by name; may be repeated"},
      addNamedAdapter},
     {{"ignore-config-key", "", "K", "ignore an unknown config key"}, addText<&Options::ignoreKeys>},
+    {{"config-key", "", "K=V", "take V for key K of config.json, whatever the model says; may be repeated"},
+     addConfigKey},
+    {{"tokenizer", "", "DIR", "take the tokenizer of that directory, in place of the model's"},
+     setText<&Options::tokenizer>},
     {{"prefix", "", "NAME", "prefix of the exported symbol"}, setText<&Options::prefix>},
     {{"load-dialect-plugin", "", "F", "a shared library with dialects that .mlir text may use; may be repeated"},
      addLibrary<&Options::dialectPlugins>},
@@ -474,7 +489,7 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
 
 std::string helpText(bool hidden) {
   return "raptc MODEL [-o OUT.so] [options]: compiles an attention model to a native library.\n"
-         "MODEL is a Hugging Face directory, a lone config.json, or .mlir text (-: standard input).\n\n" +
+         "MODEL is a Hugging Face directory, a lone config.json, a GGUF file, or .mlir text (-: standard input).\n\n" +
          listOptions(optionNames(table), 34, hidden);
 }
 

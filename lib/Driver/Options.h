@@ -1,6 +1,7 @@
 //===- Options.h - Options of raptc ---------------------------------------------===//
 #pragma once
 #include "lib/Support/Expected.h"
+#include "lib/Support/Json.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,6 +50,8 @@ struct Options {
   AttentionOutputs attentionWeights, attentionLogSumExp;
   std::optional<uint64_t> randomSeed;
   std::vector<std::string> ignoreKeys;
+  std::vector<std::pair<std::string, json::Value>> configKeys; ///< in place of the model's
+  std::string tokenizer;                                       ///< a directory; empty: the model's
   /// Directories of adapters, and the factors of what they add.
   std::vector<std::pair<std::string, double>> adapters;
   /// An adapter among which the program chooses by name, and the factor of what it adds.

@@ -64,6 +64,8 @@ Status OutputPaths::check() const {
   return {};
 }
 
+static bool isGGUF(std::string_view path) { return path.ends_with(".gguf"); }
+
 /// A file, or the files of a model that a directory or the folder of a lone configuration holds.
 static void addInput(CommandFiles &files, const std::string &path, const char *role) {
   struct stat status;
@@ -71,7 +73,7 @@ static void addInput(CommandFiles &files, const std::string &path, const char *r
   if (!isFolder)
     files.addInput(path, role);
   for (const std::string &file : huggingface::listModelFiles(isFolder ? path : artifact::directoryOf(path)))
-    if (isFolder || stemOf(path) == "config")
+    if (isFolder || stemOf(path) == "config" || (isGGUF(path) && isGGUF(file))) // a part of the same model, perhaps
       files.addInput(file, "a file of the model");
 }
 

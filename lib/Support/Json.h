@@ -99,6 +99,9 @@ Expected<const Array *> listOf(const Value &value, std::string_view name);
 /// infinities become null, bytes that are not UTF-8 become U+FFFD.
 std::string write(const Value &value, unsigned indent = 0);
 
+/// Whether JSON can hold the text as it is.
+bool isUtf8(std::string_view text);
+
 /// `text` with control characters, escapes and invalid UTF-8 shown as \xNN and the middle of long text cut, for
 /// messages.
 std::string printable(std::string_view text, size_t most = 200);

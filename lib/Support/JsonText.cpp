@@ -160,6 +160,16 @@ std::string json::write(const Value &value, unsigned indent) {
   return std::move(writer.out);
 }
 
+bool json::isUtf8(std::string_view text) {
+  for (uint32_t codePoint; !text.empty();) {
+    const size_t length = decodeUtf8(text, codePoint);
+    if (length == 0)
+      return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 std::string json::printable(std::string_view text, size_t most) {
   std::string out;
   if (text.size() <= most) {

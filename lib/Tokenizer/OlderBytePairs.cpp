@@ -4,6 +4,7 @@
 // by default: GPT-2, RoBERTa and BART, Qwen2, CLIP.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Support/WordPatterns.h"
 #include "lib/Tokenizer/BytePairModel.h"
 #include "lib/Tokenizer/TokenizerReader.h"
 #include <algorithm>
@@ -23,11 +24,11 @@ struct BytePairClass {
 };
 
 static constexpr std::string_view qwenNormalizer = R"({"type": "NFC"})";
-static constexpr std::string_view qwenWords =
+static const std::string qwenWords =
     R"({"type": "Sequence", "pretokenizers": [
-      {"type": "Split", "behavior": "Isolated", "invert": false, "pattern": {"Regex":
-        "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}},
-      {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}]})";
+      {"type": "Split", "behavior": "Isolated", "invert": false, "pattern": {"Regex": )" +
+    json::write(json::Value(std::string(qwenWordPattern))) +
+    R"(}}, {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}]})";
 static constexpr std::string_view clipNormalizer =
     R"({"type": "Sequence", "normalizers": [{"type": "NFC"},
       {"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": " "}, {"type": "Lowercase"}]})";
@@ -39,7 +40,7 @@ static constexpr std::string_view clipWords =
 static constexpr std::string_view endOfText = "<|endoftext|>";
 static constexpr std::array<std::string_view, 5> robertaTokens = {"<s>", "</s>", "<unk>", "<pad>", "<mask>"};
 
-static constexpr BytePairClass classes[] = {
+static const BytePairClass classes[] = {
     {"GPT2Tokenizer", "", "", "", "", "", "", {endOfText}},
     {"CodeGenTokenizer", "", "", "", "", "", "", {endOfText}},
     {"RobertaTokenizer", "", "", "", "", "<s>", "</s>", robertaTokens},

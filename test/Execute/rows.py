@@ -8,7 +8,7 @@ import importlib
 ANY, HOST = ("compiler",), ("compiler", "x86_64", "!sanitizers")  # features that lit has
 UNINSTRUMENTED, WIDE = ("compiler", "!sanitizers"), (*HOST, "avx2")
 
-MODELS = ("bert_random", "captioner_random", "deberta_random", "decoder_random", "encoder_random", "feed_forward_random", "gpt2_random", "llama_random", "recorded_models",
+MODELS = ("bert_random", "captioner_random", "deberta_random", "decoder_random", "encoder_random", "feed_forward_random", "gguf_random", "gpt2_random", "llama_random", "recorded_models",
           "recorded_modes", "recurrent_random", "stages_random", "t5_random", "text_composites", "transformer_random", "vit_random", "whole_texts")
 CALLS = (("deberta_random", "formulas", "check_formulas"),)  # script, case, function
 

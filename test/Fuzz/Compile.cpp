@@ -105,7 +105,7 @@ void lower(driver::Lowering &lowering, const driver::Options &options, const std
     require(!input.error().message.empty() || lowering.diagnostics.sawErrors(), "a refused input is told why");
     return;
   }
-  const bool isModel = input->kind == driver::InputKind::HuggingFace;
+  const bool isModel = input->kind != driver::InputKind::MLIR;
   require(mlir::succeeded(mlir::verify(*input->module)), "what was read is valid");
   if (isModel && std::hash<std::string>()(text) % 8) // lowering takes a hundred times as long
     return;

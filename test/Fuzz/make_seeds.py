@@ -12,6 +12,7 @@ import json
 import re
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -129,6 +130,33 @@ def safetensors():
     yield b"\2" + json.dumps(index).encode()
 
 
+def gguf_files():
+    """Whole files: of each type of value, with tensors of several types, quantized ones too, and a part of two."""
+    sys.path.insert(0, str(ROOT / "test/Reference/numpy"))
+    import gguf
+    metadata = {"general.architecture": "llama", "llama.block_count": 1, "general.alignment": 64, "a": gguf.Typed("f64", 0.5), "b": True, "c": ["x", "yz"],
+                "d": [1, -2], "e": [0.5], "f": gguf.Typed("u64", 2**63), "g": gguf.Array("u8", b"123")}
+    tensors = {"token_embd.weight": gguf.Blocks(30, [4, 3], bytes(24)), "output_norm.weight": gguf.Blocks(0, [4], bytes(16)),
+               "blk.0.attn_q.weight": gguf.Blocks(8, [32, 2], bytes(68))}
+    files = [gguf.encode(metadata, tensors), gguf.encode(metadata, tensors, gaps={"output_norm.weight": 2}), gguf.encode({"a": 1}),
+             gguf.encode({"split.no": 1, "split.count": 2}, tensors)]
+    files += [gguf.encode({f"tokenizer.{key}": value for key, value in keys.items()}) for keys in gguf_tokenizers(gguf)]
+    return [bytes([zeros]) + file for file in files for zeros in (0, 1)]
+
+
+def gguf_tokenizers(gguf):
+    """The keys of a tokenizer of each kind."""
+    pairs = {"ggml.model": "gpt2", "ggml.pre": "llama-bpe", "ggml.tokens": ["h", "i", "hi", "<|eot_id|>", "<s>"], "ggml.token_type": [1, 1, 1, 3, 4],
+             "ggml.merges": ["h i"], "ggml.bos_token_id": 4, "ggml.eos_token_id": 3, "ggml.add_eos_token": True, "chat_template": "{{ x }}",
+             "chat_templates": ["rag"], "chat_template.rag": "{{ y }}"}
+    pieces = {"ggml.model": "llama", "ggml.tokens": ["<unk>", "<s>", "</s>", "<0x0A>", "\u2581", "h", "i", "hi"], "ggml.token_type": [2, 3, 3, 6, 1, 1, 1, 1],
+              "ggml.scores": [0.0, 0.0, 0.0, 0.0, -3.0, -3.0, -3.0, -1.0], "ggml.add_space_prefix": False}
+    words = {"ggml.model": "bert", "ggml.tokens": ["[UNK]", "[CLS]", "[SEP]", "\u2581hi", "s"], "ggml.token_type": [3, 3, 3, 1, 1],
+             "ggml.normalizer.lowercase": True, "ggml.mask_token_id": 0, "ggml.seperator_token_id": 2}
+    likelihoods = {**pieces, "ggml.model": "t5", "ggml.precompiled_charsmap": gguf.Array("u8", b"\4\0\0\0\0\0\0\0x\0"), "ggml.remove_extra_whitespaces": True}
+    return [pairs, pieces, words, likelihoods, {"huggingface.json": "{}", "ggml.model": "rwkv", "ggml.suppress_tokens": [0]}]
+
+
 def tokenizers():
     """Parts as test/Fuzz/Tokenizer.cpp takes them."""
     text = "Hello, World's  caf\u00e9 \u4e2d\u6587 don't 123\n<s> [MASK] \U0001f600".encode()
@@ -190,7 +218,7 @@ def seeds(models):
     encode = lambda value: json.dumps(value).encode()
     return {
         "audio": [file.read_bytes() for file in sounds], "config": configs, "elf": [elf()],
-        "extractor": [text.encode() for text in extractors], "generation": [encode(generation), encode(beams)],
+        "extractor": [text.encode() for text in extractors], "generation": [encode(generation), encode(beams)], "gguf": gguf_files(),
         "image": [file.read_bytes() for file in images], "manifest": [section(file) for file in sorted(models.glob("*.so"))],
         "npy": npy(), "preprocessor": [encode(each) for each in preprocessors], "safetensors": safetensors(),
         "state": [bytes(20) + bytes([0, state, model]) for model in range(7) for state in range(8)], "template": templates(),

@@ -47,12 +47,6 @@ std::vector<std::string> listTemplateFiles(const std::string &directory) {
   return paths;
 }
 
-/// Whether JSON can hold the text as it is.
-static bool isUtf8(const std::string &text) {
-  Expected<json::Value> back = json::parse(json::write(json::Value(text)));
-  return back && back->isString() && *back->asString() == text;
-}
-
 static Expected<Templates> readFolder(const std::string &directory) {
   const std::string folder = pathOf(directory, folderName);
   const std::vector<std::string> names = listFolder(directory);
@@ -62,7 +56,7 @@ static Expected<Templates> readFolder(const std::string &directory) {
   Templates templates;
   for (const std::string &name : names) {
     RAPT_ASSIGN_OR_RETURN(std::string text, readDownloaded(folder + "/" + name, mostBytes));
-    if (!isUtf8(name) || !isUtf8(text))
+    if (!json::isUtf8(name) || !json::isUtf8(text))
       return Error{shownPath(folder + "/" + name) + ": is not valid UTF-8"};
     templates.emplace(name.substr(0, name.size() - suffix.size()), std::move(text));
   }

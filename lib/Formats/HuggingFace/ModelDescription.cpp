@@ -8,6 +8,7 @@
 #include "lib/Formats/HuggingFace/RandomTensors.h"
 #include "lib/Formats/HuggingFace/TokenizerFiles.h"
 #include "lib/Support/CheckedMath.h"
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <set>
@@ -20,6 +21,7 @@ using artifact::DType;
 static constexpr uint64_t mostConfigBytes = uint64_t(16) << 20;
 static constexpr uint64_t mostSideFileBytes = uint64_t(64) << 20;
 static constexpr size_t mostNamed = 20;
+static constexpr const char *generationFile = "generation_config.json";
 
 static bool isDirectory(const std::string &path) {
   struct stat status;
@@ -50,15 +52,39 @@ static std::string makeName(const std::string &directory) {
   return name.empty() ? "model" : name;
 }
 
-Expected<ModelDescription> ModelDescription::load(const std::string &path, LoadOptions options) {
-  ModelDescription model;
-  model.root = path;
-  model.options = std::move(options);
-  model.unknown = std::make_shared<UnknownKeys>(model.options.ignoreKeys);
-  for (AdapterSource &adapter : model.options.adapters)
-    adapter.unknown = model.unknown;
-  for (NamedAdapter &adapter : model.options.namedAdapters)
-    adapter.source.unknown = model.unknown;
+ModelDescription::ModelDescription(std::string path, LoadOptions given)
+    : root(std::move(path)), options(std::move(given)), unknown(std::make_shared<UnknownKeys>(options.ignoreKeys)) {
+  for (AdapterSource &adapter : options.adapters)
+    adapter.unknown = unknown;
+  for (NamedAdapter &adapter : options.namedAdapters)
+    adapter.source.unknown = unknown;
+}
+
+Expected<ModelDescription> ModelDescription::make(ModelParts parts, LoadOptions options) {
+  ModelDescription model(parts.path, std::move(options));
+  if (!model.options.adapters.empty() || !model.options.namedAdapters.empty())
+    return Error{shownPath(parts.path) + ": adapters change the weights of a Hugging Face directory, not of this file: "
+                                         "give the directory that the file was made from"};
+  model.shortName = std::move(parts.name);
+  model.notes = std::move(parts.warnings);
+  model.isOfConv1D = parts.hasConv1D;
+  RAPT_RETURN_IF_ERROR(model.takeConfig(parts.path, json::Value(std::move(parts.config))));
+  const std::string &tokenizer = model.options.tokenizer;
+  if (tokenizer.empty()) {
+    model.sideFiles = std::move(parts.files);
+  } else {
+    RAPT_RETURN_IF_ERROR(model.readSideFiles("", tokenizer));
+    if (auto generation = parts.files.find(generationFile); generation != parts.files.end())
+      model.sideFiles.insert(*generation);
+  }
+  RAPT_RETURN_IF_ERROR(model.settleSideFiles(parts.path, tokenizer.empty() ? parts.path : tokenizer));
+  model.table = std::move(parts.tensors);
+  model.chooseStorage();
+  return model;
+}
+
+Expected<ModelDescription> ModelDescription::load(const std::string &path, LoadOptions given) {
+  ModelDescription model(path, std::move(given));
   bool directory = isDirectory(path);
   bool needsWeights = !model.options.randomSeed && !model.options.noWeights;
   const bool hasAdapters = !model.options.adapters.empty() || !model.options.namedAdapters.empty();
@@ -75,7 +101,10 @@ Expected<ModelDescription> ModelDescription::load(const std::string &path, LoadO
     if (entryExists(path + "/adapter_config.json"))
       return Error{shownPath(path + "/adapter_config.json") +
                    ": the directory of an adapter: give the base model's, and this one as --adapter"};
-    RAPT_RETURN_IF_ERROR(model.readSideFiles(path));
+    const std::string tokenizer =
+        model.options.tokenizer.empty() ? tokenizerDirectory(model.options.adapters, path) : model.options.tokenizer;
+    RAPT_RETURN_IF_ERROR(model.readSideFiles(path, tokenizer));
+    RAPT_RETURN_IF_ERROR(model.settleSideFiles(path, tokenizer));
     if (needsWeights)
       RAPT_RETURN_IF_ERROR(model.readWeights(path));
   } else if (needsWeights) {
@@ -89,7 +118,16 @@ Status ModelDescription::readConfig(const std::string &file) {
   RAPT_ASSIGN_OR_RETURN(json::Value value, readDownloadedJson(file, mostConfigBytes));
   if (!value.isObject())
     return Error{shownPath(file) + ": not a JSON object"};
-  value = withDecoderStart(file.substr(0, file.rfind('/')), value, notes);
+  return takeConfig(file, withDecoderStart(file.substr(0, file.rfind('/')), value, notes));
+}
+
+Status ModelDescription::takeConfig(const std::string &file, json::Value value) {
+  if (!options.configKeys.empty()) {
+    json::Object members = *value.asObject();
+    for (const auto &[key, own] : options.configKeys)
+      json::setMember(members, key, own);
+    value = json::Value(std::move(members));
+  }
   const json::Value *declared = value.find("architectures");
   if (const json::Array *list = declared ? declared->asArray() : nullptr)
     for (const json::Value &entry : *list)
@@ -149,21 +187,29 @@ static std::string rerankerActivation(ConfigReader &config) {
   return path ? path->substr(path->rfind('.') + 1) : std::string();
 }
 
-Status ModelDescription::readSideFiles(const std::string &directory) {
-  const std::string tokenizer = tokenizerDirectory(options.adapters, directory);
+/// Reads the tokenizer's files of one directory, and the others of another; an empty path is none.
+Status ModelDescription::readSideFiles(const std::string &directory, const std::string &tokenizer) {
   for (const std::string name : sideFileNames()) {
-    const bool isOfTokenizer = name != "generation_config.json" && name != "preprocessor_config.json";
-    std::string path = (isOfTokenizer ? tokenizer : directory) + "/" + name;
-    if (!entryExists(path))
+    const bool isOfTokenizer = name != generationFile && name != "preprocessor_config.json";
+    const std::string &folder = isOfTokenizer ? tokenizer : directory, path = folder + "/" + name;
+    if (folder.empty() || !entryExists(path))
       continue;
     RAPT_ASSIGN_OR_RETURN(std::string text, readDownloaded(path, mostSideFileBytes));
     sideFiles.emplace(name, std::move(text));
   }
+  return {};
+}
+
+Status ModelDescription::settleSideFiles(const std::string &directory, const std::string &tokenizer) {
   reportTokenizerKeys(sideFiles, tokenizer, notes);
   RAPT_RETURN_IF_ERROR(settleTemplates(tokenizer, sideFiles, notes));
   const DefaultClasses classes = options.defaultClasses ? options.defaultClasses(type) : DefaultClasses();
   settleTokenizer(classes, reader, sideFiles);
   RAPT_RETURN_IF_ERROR(completeTokenizer(tokenizer, type, sideFiles, notes));
+  const bool hasTokenizer = std::ranges::any_of(std::array{"tokenizer.json", "vocab.json", "vocab.txt"},
+                                                [&](const char *name) { return sideFiles.contains(name); });
+  if (!options.tokenizer.empty() && !hasTokenizer)
+    return Error{shownPath(options.tokenizer) + ": --tokenizer: this directory has no tokenizer.json"};
   settleGeneration(reader, sideFiles);
   RAPT_RETURN_IF_ERROR(settleProcessor(directory, classes, sideFiles, notes));
   json::Object labels;
@@ -188,6 +234,11 @@ Status ModelDescription::readWeights(const std::string &directory) {
   for (NamedAdapter &adapter : options.namedAdapters) {
     RAPT_ASSIGN_OR_RETURN(adapter.changes, readChanges(adapter.source, table, notes));
   }
+  chooseStorage();
+  return {};
+}
+
+void ModelDescription::chooseStorage() {
   uint64_t bytes[3] = {};
   for (const auto &[name, tensor] : table.tensors())
     if (std::optional<DType> dtype = tensor.type())
@@ -195,7 +246,6 @@ Status ModelDescription::readWeights(const std::string &directory) {
   for (DType dtype : {DType::F32, DType::BF16, DType::F16})
     if (bytes[size_t(dtype)] > bytes[size_t(storage)])
       storage = dtype;
-  return {};
 }
 
 std::string ModelDescription::choosePrefix(std::initializer_list<std::string_view> prefixes,

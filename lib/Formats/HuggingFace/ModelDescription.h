@@ -31,7 +31,6 @@
 #include "lib/Formats/HuggingFace/TensorRequest.h"
 #include "lib/Formats/HuggingFace/TensorTable.h"
 #include <functional>
-#include <map>
 
 namespace rapt::huggingface {
 
@@ -42,8 +41,10 @@ struct LoadOptions {
       randomSeed;         ///< weights come from docs/RandomWeights.md, those of the directory are not opened
   bool noWeights = false; ///< tensors are taken to be as the family asks; openTensors() gives null
   bool strict = false;    ///< tensors that nobody asked for are an error, not a warning
-  std::vector<std::string> ignoreKeys;     ///< config keys to ignore
-  std::vector<AdapterSource> adapters;     ///< whose changes openTensors() adds; they need the directory's weights
+  std::vector<std::string> ignoreKeys;                              ///< config keys to ignore
+  std::vector<std::pair<std::string, json::Value>> configKeys = {}; ///< over those of the model
+  std::string tokenizer = {};          ///< the directory of the tokenizer's files, in place of the model's; empty: none
+  std::vector<AdapterSource> adapters; ///< whose changes openTensors() adds; they need the directory's weights
   std::vector<NamedAdapter> namedAdapters; ///< among which the program chooses; they need the weights, too
   /// Asked once the configuration is read, before anything else can be wrong with the directory.
   std::function<Status(ModelDescription &)> accept = {};
@@ -51,11 +52,25 @@ struct LoadOptions {
   std::function<DefaultClasses(std::string_view modelType)> defaultClasses = {};
 };
 
+/// What a directory has, of a model that a file of another format holds.
+struct ModelParts {
+  std::string path;         ///< the file's, for messages
+  std::string name;         ///< of the model
+  json::Object config = {}; ///< the members of config.json
+  TensorTable tensors = {}; ///< by the names that they have in a directory
+  SideFiles files = {};     ///< those beside config.json that the file has
+  std::vector<std::string> warnings = {};
+  bool hasConv1D = true; ///< see ModelDescription::hasConv1D
+};
+
 class ModelDescription {
 public:
   /// `path` is a directory with config.json or a lone configuration file (then a seed or noWeights is needed). Refuses
   /// by name quantized, pruned and adapter models, pickles, and unfinished downloads. Nothing of the model is executed.
   static Expected<ModelDescription> load(const std::string &path, LoadOptions options = {});
+
+  /// The same of a file's parts. With LoadOptions::tokenizer the tokenizer's files among them do not count.
+  static Expected<ModelDescription> make(ModelParts parts, LoadOptions options = {});
 
   /// `path` as given, for messages.
   const std::string &path() const { return root; }
@@ -71,6 +86,9 @@ public:
   const std::string &adapterHead() const { return adapterFacts.head; }
   /// The config asks for Python code of its own, which is never executed. Worth saying when the model type is unknown.
   bool hasCustomCode() const { return customCode; }
+
+  /// The weights of Conv1D, a layer of transformers, are [in, out], as in directories; else [out, in].
+  bool hasConv1D() const { return isOfConv1D; }
 
   ConfigReader &config() { return reader; }
 
@@ -112,7 +130,7 @@ public:
   /// Side files as they are: tokenizer.json, tokenizer_config.json, special_tokens_map.json, added_tokens.json,
   /// vocab.json, merges.txt, vocab.txt, generation_config.json, chat_template.jinja, preprocessor_config.json. Absent
   /// ones are missing. labels.json holds the config's id2label and problem_type, where it has them.
-  const std::map<std::string, std::string, std::less<>> &files() const { return sideFiles; }
+  const SideFiles &files() const { return sideFiles; }
   /// Adds a file that the family makes of the model's facts.
   void addFile(const std::string &name, std::string content) { sideFiles.insert_or_assign(name, std::move(content)); }
 
@@ -121,17 +139,21 @@ public:
   void warn(std::string line) { notes.push_back(std::move(line)); }
 
 private:
+  ModelDescription(std::string path, LoadOptions options);
   Status readConfig(const std::string &file);
+  Status takeConfig(const std::string &file, json::Value value);
   Status refuseUnsupported();
-  Status readSideFiles(const std::string &directory);
+  Status readSideFiles(const std::string &directory, const std::string &tokenizer);
+  Status settleSideFiles(const std::string &directory, const std::string &tokenizer);
   Status readWeights(const std::string &directory);
+  void chooseStorage();
   Status orientAdapters(std::span<const TensorRequest> requests, std::span<const ResolvedTensor> resolved);
   Status checkAdapters() const;
 
   std::string root, shortName, type;
   LoadOptions options;
   std::vector<std::string> classes;
-  bool customCode = false;
+  bool customCode = false, isOfConv1D = true;
   AdapterFacts adapterFacts;            ///< where they differ from the directory's
   std::shared_ptr<UnknownKeys> unknown; ///< of all files
   ConfigReader reader;
@@ -141,7 +163,7 @@ private:
   artifact::DType storage = artifact::DType::F32;
   std::vector<TensorRequest> requested;
   std::vector<std::string> names;
-  std::map<std::string, std::string, std::less<>> sideFiles;
+  SideFiles sideFiles;
   std::vector<std::string> notes;
 };
 

@@ -29,6 +29,9 @@ struct StoredTensor {
   std::shared_ptr<const StoredTensor> scales = {};
   std::array<int64_t, 2> block = {};               ///< rows and columns that share a scale of 8-bit floats
   artifact::DType decoded = artifact::DType::BF16; ///< the type that codes are read as
+  /// For each row, the one of the file that it is; null: they lie in order. Of a vector, a row is an element.
+  std::shared_ptr<const std::vector<int64_t>> rows = {};
+  float addend = 0; ///< to be added to each number of the file, as f32, which the tensor then is of
 
   /// The element type when Rapt can compute with it.
   std::optional<artifact::DType> type() const;

@@ -5,6 +5,7 @@
 #include "lib/Formats/HuggingFace/TensorRequest.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
+#include <cstring>
 
 using namespace rapt;
 using namespace rapt::huggingface;
@@ -26,6 +27,24 @@ static Status readRange(std::string_view name, const StoredTensor &tensor, uint6
                  std::to_string(begin + out.size()) + ", the file now ends at byte " +
                  std::to_string(tensor.file->sizeNow()) + " (it had " + std::to_string(tensor.file->size()) +
                  " bytes when opened)"};
+  return {};
+}
+
+/// Bytes of a tensor whose rows lie in the file in another order.
+static Status readRows(const StoredTensor &tensor, uint64_t byteOffset, std::span<std::byte> out) {
+  const std::vector<int64_t> &rows = *tensor.rows;
+  const uint64_t bytes = tensor.bytes / rows.size();
+  while (!out.empty()) {
+    const uint64_t first = byteOffset / bytes, inRow = byteOffset % bytes;
+    uint64_t count = 1; // of rows that follow one another in the file, too
+    while (count * bytes - inRow < out.size() && first + count < rows.size() &&
+           rows[first + count] == rows[first] + int64_t(count))
+      ++count;
+    const size_t piece = std::min<uint64_t>(out.size(), count * bytes - inRow);
+    RAPT_RETURN_IF_ERROR(readRange(tensor.name, tensor, uint64_t(rows[first]) * bytes + inRow, out.first(piece)));
+    out = out.subspan(piece);
+    byteOffset += piece;
+  }
   return {};
 }
 
@@ -95,6 +114,26 @@ static Status readEightBit(const StoredTensor &tensor, uint64_t byteOffset, std:
   return {};
 }
 
+/// Numbers plus the tensor's addend, as f32, some at a time.
+static Status readSums(const StoredTensor &tensor, uint64_t byteOffset, std::span<std::byte> out) {
+  const DType type = tensor.dtype == "F32" ? DType::F32 : tensor.dtype == "F16" ? DType::F16 : DType::BF16;
+  const uint64_t size = artifact::sizeOf(type);
+  std::array<std::byte, mostValues * sizeof(float)> stored;
+  std::array<float, mostValues> values;
+  while (!out.empty()) {
+    const size_t count = std::min(out.size() / sizeof(float), mostValues);
+    const std::span part = std::span(stored).first(count * size);
+    RAPT_RETURN_IF_ERROR(readRange(tensor.name, tensor, byteOffset / sizeof(float) * size, part));
+    artifact::convert(part.data(), type, std::as_writable_bytes(std::span(values)).data(), DType::F32, count);
+    for (float &value : std::span(values).first(count))
+      value += tensor.addend;
+    std::memcpy(out.data(), values.data(), count * sizeof(float));
+    out = out.subspan(count * sizeof(float));
+    byteOffset += count * sizeof(float);
+  }
+  return {};
+}
+
 namespace {
 
 class SafeTensorsReader : public artifact::TensorReader {
@@ -115,6 +154,10 @@ public:
     if (at == tensors.end())
       return Error{"tensor " + quoted(name) + " is not in the checkpoint"};
     const StoredTensor &tensor = at->second.tensor;
+    if (tensor.rows)
+      return readRows(tensor, byteOffset, out);
+    if (tensor.addend != 0)
+      return readSums(tensor, byteOffset, out);
     if (tensor.dtype == "MXFP4")
       return readMicroscaling(tensor, byteOffset, out);
     return eightBitFormat(tensor.dtype) ? readEightBit(tensor, byteOffset, out)

@@ -206,6 +206,14 @@ Expected<TensorTable> TensorTable::loadFile(const std::string &path) {
   return table;
 }
 
+TensorTable TensorTable::of(const std::string &path, std::vector<StoredTensor> tensors) {
+  TensorTable table;
+  table.source = path;
+  for (StoredTensor &tensor : tensors)
+    table.replace(std::move(tensor));
+  return table;
+}
+
 /// The index's weight_map: tensor name -> shard's file name, every name checked.
 static Expected<std::map<std::string, std::string, std::less<>>> readIndex(const std::string &path) {
   RAPT_ASSIGN_OR_RETURN(json::Value root, readDownloadedJson(path, mostIndexBytes));

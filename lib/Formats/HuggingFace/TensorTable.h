@@ -18,6 +18,9 @@ public:
   /// The tensors of one file.
   static Expected<TensorTable> loadFile(const std::string &path);
 
+  /// Tensors of a file of another format, of names that differ; `path` is that file, for messages.
+  static TensorTable of(const std::string &path, std::vector<StoredTensor> tensors);
+
   /// Takes a tensor in place of the one of its name.
   void replace(StoredTensor tensor) {
     std::string name = tensor.name;

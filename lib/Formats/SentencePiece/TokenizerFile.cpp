@@ -1,18 +1,15 @@
 //===- TokenizerFile.cpp -----------------------------------------------------------===//
 #include "lib/Formats/SentencePiece/TokenizerFile.h"
+#include "lib/Formats/SentencePiece/TokenizerModels.h"
 #include "lib/Formats/SentencePiece/TokenizerStages.h"
 #include "lib/Support/Words.h"
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 
 namespace rapt::sentencepiece {
 namespace {
 
-constexpr std::string_view space = "\xe2\x96\x81"; // U+2581, which a space is written as
 constexpr int64_t mostIds = int64_t(1) << 24, mostExtraIds = 1 << 16;
 
 /// Makes the file of one tokenizer.
@@ -46,7 +43,6 @@ private:
   json::Value makeModel() const;
   json::Value unigram() const;
   json::Value bytePairs() const;
-  json::Value merges() const;
   json::Value addedTokens() const;
 
   const TokenizerClass &form;
@@ -78,17 +74,9 @@ void Maker::listEntries() {
     entries.push_back({std::string(token)});
   for (int i = 2; i <= form.lastUnknown; ++i)
     entries.push_back({"<unk_" + std::to_string(i) + ">", -100});
-  // SentencePiece takes a piece of the user's wherever it stands: no others are as likely.
-  float best = -std::numeric_limits<float>::infinity();
-  for (const Piece &piece : model.pieces)
-    if (piece.kind == PieceKind::Normal)
-      best = std::max(best, piece.score);
-  for (size_t i = form.replaced; i < model.pieces.size(); ++i) {
-    const Piece &piece = model.pieces[i];
-    const bool isForced = piece.kind == PieceKind::UserDefined && std::isfinite(best);
-    entries.push_back(
-        {piece.text, isForced ? float(double(float(piece.text.size()) * best) - 0.1) : piece.score, piece.kind});
-  }
+  const std::vector<double> scores = scoresOf(model);
+  for (size_t i = form.replaced; i < model.pieces.size(); ++i)
+    entries.push_back({model.pieces[i].text, scores[i], model.pieces[i].kind});
   if (form.hasVocabulary)
     return;
   for (std::string_view language : words(form.languages))
@@ -226,37 +214,7 @@ json::Value Maker::unigram() const {
     const json::Value score = isCut ? json::Value(entry.score - (isNumber ? 100 : 0)) : json::Value();
     list.push_back(json::Value(json::Array{json::Value(entry.text), score}));
   }
-  return json::Value(json::Object{{"type", json::Value("Unigram")},
-                                  {"unk_id", json::Value(form.hasVocabulary ? ids.at(roles.at("unk")) : unknown)},
-                                  {"byte_fallback", json::Value(model.byteFallback)},
-                                  {"vocab", json::Value(std::move(list))}});
-}
-
-/// Two pieces that make a third, by its score; among those of one score by the parts' lengths, as transformers orders
-/// them, and what is equal then by its bytes.
-json::Value Maker::merges() const {
-  struct Merge {
-    float score;
-    std::string_view left, right;
-  };
-  std::map<std::string_view, float> scores;
-  for (const Piece &piece : model.pieces)
-    if (piece.kind == PieceKind::Normal)
-      scores.emplace(piece.text, piece.score);
-  std::vector<Merge> merges;
-  for (const auto &[piece, score] : scores)
-    for (size_t cut = 1; cut < piece.size(); ++cut)
-      if (scores.contains(piece.substr(0, cut)) && scores.contains(piece.substr(cut)))
-        merges.push_back({score, piece.substr(0, cut), piece.substr(cut)});
-  std::sort(merges.begin(), merges.end(), [](const Merge &a, const Merge &b) {
-    return std::tuple(a.score, a.left.size(), a.right.size(), a.left, a.right) >
-           std::tuple(b.score, b.left.size(), b.right.size(), b.left, b.right);
-  });
-  json::Array list;
-  for (const Merge &merge : merges)
-    list.push_back(
-        json::Value(json::Array{json::Value(std::string(merge.left)), json::Value(std::string(merge.right))}));
-  return json::Value(std::move(list));
+  return unigramModel(std::move(list), form.hasVocabulary ? ids.at(roles.at("unk")) : unknown, model.byteFallback);
 }
 
 json::Value Maker::bytePairs() const {
@@ -267,12 +225,7 @@ json::Value Maker::bytePairs() const {
     if (entry.kind == PieceKind::Unknown)
       unknown = entry.text;
   }
-  return json::Value(json::Object{{"type", json::Value("BPE")},
-                                  {"unk_token", json::Value(unknown)},
-                                  {"fuse_unk", json::Value(true)},
-                                  {"byte_fallback", json::Value(model.byteFallback)},
-                                  {"vocab", json::Value(std::move(vocabulary))},
-                                  {"merges", merges()}});
+  return bytePairModel(std::move(vocabulary), json::Value(unknown), model);
 }
 
 json::Value Maker::makeModel() const {
@@ -309,10 +262,7 @@ Expected<TokenizerFile> Maker::run() {
   stages.splitsPunctuation = form.rewriting == Rewriting::DebertaV2 && flag("split_by_punct", false);
   stages.addsPrefix = model.addsPrefix && flag("add_prefix_space", true);
   stages.prefixesFirstOnly = form.hasLegacyFlag && !flag("legacy", true);
-  // Words are cut apart first, unless some piece reaches from one to the next.
-  stages.splitsWords = std::none_of(model.pieces.begin(), model.pieces.end(), [](const Piece &piece) {
-    return piece.kind == PieceKind::Normal && piece.text.find(space, 1) != std::string::npos;
-  });
+  stages.splitsWords = !hasPiecesOverSpaces(model);
   json::Object file{{"version", json::Value("1.0")}, {"added_tokens", addedTokens()}};
   stages.append(model, file);
   file.emplace_back("post_processor", std::move(around));

@@ -1,22 +1,22 @@
 //===- TokenizerStages.cpp ------------------------------------------------------------===//
 #include "lib/Formats/SentencePiece/TokenizerStages.h"
+#include "lib/Formats/SentencePiece/TokenizerModels.h"
 #include "lib/Support/Base64.h"
 
 namespace rapt::sentencepiece {
 
-static constexpr const char *spaceMark = "\xe2\x96\x81"; // U+2581
 static constexpr int mostSpaces = 64; // that are dropped before a text, which had none when it was cut
 // Python's string.punctuation, and what str.split takes for spaces.
 static constexpr const char *punctuation = R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~])", *blanks = "\\s+";
 
-static json::Value text(const char *value) { return json::Value(value); }
+static json::Value text(std::string_view value) { return json::Value(std::string(value)); }
 
 static json::Value stage(const char *type, json::Object members = {}) {
   members.insert(members.begin(), {"type", text(type)});
   return json::Value(std::move(members));
 }
 
-static json::Value replace(const char *kind, const char *pattern, const char *content) {
+static json::Value replace(const char *kind, std::string_view pattern, std::string_view content) {
   return stage("Replace", {{"pattern", json::Value(json::Object{{kind, text(pattern)}})}, {"content", text(content)}});
 }
 

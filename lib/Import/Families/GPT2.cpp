@@ -26,7 +26,7 @@ static DecoderSpec readGPT2(const DecoderSource &source) {
                                           .isTied = true});
   setGPT2Parts(spec);
   spec.positionsKey = "wpe.weight (n_positions)";
-  spec.isConv1D = true;
+  spec.isConv1D = source.model.hasConv1D();
   if (!config.getBool("scale_attn_weights", true))
     spec.attention.scale = 1;
   spec.attention.isScaledByLayer = config.getBool("scale_attn_by_inverse_layer_idx", false);

@@ -1,5 +1,7 @@
 //===- Import.h - A checkpoint becomes attn IR --------------------------*- C++ -*-===//
 #pragma once
+#include "lib/Formats/GGUF/File.h"
+#include "lib/Formats/HuggingFace/ModelDescription.h"
 #include "lib/Formats/HuggingFace/Precedence.h"
 #include "lib/Import/Module/ImportOptions.h"
 #include <string_view>
@@ -27,6 +29,12 @@ namespace importing {
 /// The classes that AutoTokenizer, AutoImageProcessor and AutoFeatureExtractor of transformers 5 take for a model type;
 /// empty where nothing here depends on the class.
 huggingface::DefaultClasses defaultClassesOf(std::string_view modelType);
+
+/// What a directory has, of the model in a GGUF file, but its tokenizer. `given` are members of config.json that the
+/// user sets, about which no warning is needed. Errors name the file, and key or tensor: of an architecture without a
+/// family, of a file that is no whole language model, of tensors that are not read.
+Expected<huggingface::ModelParts> describeGGUF(const gguf::File &file,
+                                               const std::vector<std::pair<std::string, json::Value>> &given);
 } // namespace importing
 
 } // namespace rapt

@@ -1,17 +1,21 @@
 //===- main.cpp - describe-model: read a directory and every weight in it ---===//
 //
 // describe-model DIR [--strict] [--random-weights=SEED] [--save-weights=FILE]
+// describe-model FILE
 //
 // The reader alone, without a compiler: asks for two layers' worth of the fixture's
-// tensors, reads and checks every value, and prints a line a tensor.
+// tensors, reads and checks every value, and prints a line a tensor. A file is GGUF, whose
+// header is read and printed.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Formats/GGUF/Describe.h"
 #include "lib/Formats/HuggingFace/CheckTensors.h"
 #include "lib/Formats/HuggingFace/ModelDescription.h"
 #include "lib/Formats/HuggingFace/SafeTensorsWriter.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 using namespace rapt;
 using namespace rapt::huggingface;
@@ -52,6 +56,12 @@ static Status describe(const std::string &path, LoadOptions options, const std::
   return {};
 }
 
+static Status describeFile(const std::string &path) {
+  RAPT_ASSIGN_OR_RETURN(gguf::File file, gguf::File::open(path));
+  fputs(gguf::describe(file).c_str(), stdout);
+  return {};
+}
+
 int main(int argc, char **argv) {
   LoadOptions options;
   std::string path, saved;
@@ -66,7 +76,8 @@ int main(int argc, char **argv) {
     else
       path = argument;
   }
-  Status status = describe(path, std::move(options), saved);
+  const bool isFile = std::filesystem::is_regular_file(path);
+  Status status = isFile ? describeFile(path) : describe(path, std::move(options), saved);
   if (!status)
     fprintf(stderr, "error: %s\n", status.error().message.c_str());
   return status ? 0 : 1;

@@ -1,0 +1,193 @@
+//===- Architectures.cpp - Architectures of GGUF files as families --------===//
+//
+// What a file's keys do not say is a fact of the architecture: activations, the order of the channels that rotate,
+// which layers have windows. Sources: llama.cpp's converter and loader, and the families' own readers.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/Families/GGUF/Architectures.h"
+#include "lib/Import/Families/GGUF/Members.h"
+
+using namespace rapt;
+using namespace rapt::importing;
+
+namespace {
+
+using enum Arrangement;
+
+constexpr Rename usual[] = {
+    {"token_embd", "model.embed_tokens"},
+    {"output_norm", "model.norm"},
+    {"output", "lm_head"},
+    {"attn_norm", "input_layernorm"},
+    {"attn_q", "self_attn.q_proj"},
+    {"attn_k", "self_attn.k_proj"},
+    {"attn_v", "self_attn.v_proj"},
+    {"attn_qkv", "self_attn.q_proj self_attn.k_proj self_attn.v_proj", Packed},
+    {"attn_output", "self_attn.o_proj"},
+    {"attn_q_norm", "self_attn.q_norm"},
+    {"attn_k_norm", "self_attn.k_norm"},
+    {"ffn_norm", "post_attention_layernorm"},
+    {"ffn_gate", "mlp.gate_proj"},
+    {"ffn_up", "mlp.up_proj"},
+    {"ffn_down", "mlp.down_proj"},
+};
+
+constexpr Rename pairs[] = {
+    {"attn_q", "self_attn.q_proj", QueryPairs},
+    {"attn_k", "self_attn.k_proj", KeyPairs},
+    {"attn_qkv", "self_attn.q_proj self_attn.k_proj self_attn.v_proj", PackedPairs},
+};
+
+constexpr Rename experts[] = {
+    {"ffn_gate_inp", "mlp.gate"},
+    {"ffn_gate_exps", "mlp.experts.{}.gate_proj", Experts},
+    {"ffn_up_exps", "mlp.experts.{}.up_proj", Experts},
+    {"ffn_down_exps", "mlp.experts.{}.down_proj", Experts},
+    {"ffn_gate_up_exps", "mlp.experts.{}.gate_proj mlp.experts.{}.up_proj", ExpertHalves},
+    {"ffn_gate_inp_shexp", "mlp.shared_expert_gate", Row},
+    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+    {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+    {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+};
+
+constexpr Rename mixtral[] = {
+    {"ffn_gate_inp", "block_sparse_moe.gate"},
+    {"ffn_gate_exps", "block_sparse_moe.experts.{}.w1", Experts},
+    {"ffn_down_exps", "block_sparse_moe.experts.{}.w2", Experts},
+    {"ffn_up_exps", "block_sparse_moe.experts.{}.w3", Experts},
+    {"ffn_gate_up_exps", "block_sparse_moe.experts.{}.w1 block_sparse_moe.experts.{}.w3", ExpertHalves},
+    // One tensor for each expert, of files before April 2024.
+    {"ffn_gate.{}", "block_sparse_moe.experts.{}.w1"},
+    {"ffn_down.{}", "block_sparse_moe.experts.{}.w2"},
+    {"ffn_up.{}", "block_sparse_moe.experts.{}.w3"},
+};
+
+/// Norms behind attention and feed-forward, too.
+constexpr Rename normsBehind[] = {
+    {"ffn_norm", "pre_feedforward_layernorm"},
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"post_ffw_norm", "post_feedforward_layernorm"},
+};
+
+constexpr Rename phi3[] = {
+    {"attn_qkv", "self_attn.qkv_proj"},
+    {"ffn_up", "mlp.gate_up_proj"},
+};
+
+constexpr Rename gpt2[] = {
+    {"token_embd", "transformer.wte"},
+    {"position_embd", "transformer.wpe"},
+    {"output_norm", "transformer.ln_f"},
+    {"output", "lm_head"},
+    {"attn_norm", "ln_1"},
+    {"attn_qkv", "attn.c_attn"},
+    {"attn_output", "attn.c_proj"},
+    {"ffn_norm", "ln_2"},
+    {"ffn_up", "mlp.c_fc"},
+    {"ffn_down", "mlp.c_proj"},
+};
+
+constexpr Rename plainFeedForward[] = {
+    {"ffn_up", "mlp.c_fc"},
+    {"ffn_down", "mlp.c_proj"},
+};
+
+constexpr Rename phi[] = {
+    {"output_norm", "model.final_layernorm"},
+    {"attn_output", "self_attn.dense"},
+    {"ffn_up", "mlp.fc1"},
+    {"ffn_down", "mlp.fc2"},
+};
+
+constexpr Rename stableLM[] = {
+    {"attn_q_norm", "self_attn.q_layernorm.norms.{}", Experts}, // of all heads
+    {"attn_k_norm", "self_attn.k_layernorm.norms.{}", Experts},
+};
+
+constexpr Rename glm4[] = {
+    {"ffn_up", "mlp.gate_up_proj"},
+    {"post_attention_norm", "post_self_attn_layernorm"},
+    {"post_ffw_norm", "post_mlp_layernorm"},
+};
+
+constexpr Rename gptNeoX[] = {
+    {"token_embd", "gpt_neox.embed_in"},
+    {"output_norm", "gpt_neox.final_layer_norm"},
+    {"output", "embed_out"},
+    {"attn_norm", "input_layernorm"},
+    {"attn_qkv", "attention.query_key_value", Groups},
+    {"attn_output", "attention.dense"},
+    {"ffn_norm", "post_attention_layernorm"},
+    {"ffn_up", "mlp.dense_h_to_4h"},
+    {"ffn_down", "mlp.dense_4h_to_h"},
+};
+
+constexpr Rename bloom[] = {
+    {"token_embd", "transformer.word_embeddings"},
+    {"token_embd_norm", "transformer.word_embeddings_layernorm"},
+    {"output_norm", "transformer.ln_f"},
+    {"output", "lm_head"},
+    {"attn_norm", "input_layernorm"},
+    {"attn_qkv", "self_attention.query_key_value", Groups},
+    {"attn_output", "self_attention.dense"},
+    {"ffn_norm", "post_attention_layernorm"},
+    {"ffn_up", "mlp.dense_h_to_4h"},
+    {"ffn_down", "mlp.dense_4h_to_h"},
+};
+
+/// Of layers with a norm of its own ahead of attention.
+constexpr Rename falconOfTwoNorms[] = {
+    {"attn_norm", "ln_mlp"},
+    {"attn_norm_2", "ln_attn"},
+};
+
+constexpr Rename mpt[] = {
+    {"token_embd", "transformer.wte"},
+    {"output_norm", "transformer.norm_f"},
+    {"output", "lm_head"},
+    {"attn_norm", "norm_1"},
+    {"attn_qkv", "attn.Wqkv"},
+    {"attn_output", "attn.out_proj"},
+    {"ffn_norm", "norm_2"},
+    {"ffn_up", "ffn.up_proj"},
+    {"ffn_down", "ffn.down_proj"},
+};
+
+constexpr std::string_view ofGPT = "transformer.h.";
+
+// clang-format off
+constexpr Architecture table[] = {
+    {.name = "bloom", .describe = describeBloom, .tensors = {bloom}, .layer = ofGPT},
+    {.name = "cohere2", .describe = describeCohere2, .tensors = {usual}},
+    {.name = "command-r", .describe = describeCohere, .tensors = {usual}},
+    {.name = "falcon", .describe = describeFalcon, .tensors = {falconOfTwoNorms, bloom}, .layer = ofGPT, .onlyWith = "attn_norm_2.weight"},
+    {.name = "falcon", .describe = describeFalcon, .tensors = {bloom}, .layer = ofGPT},
+    {.name = "gemma", .describe = describeGemma, .tensors = {usual}, .normsHoldOne = true},
+    {.name = "gemma2", .describe = describeGemma2, .tensors = {normsBehind, usual}, .normsHoldOne = true},
+    {.name = "gemma3", .describe = describeGemma3, .tensors = {normsBehind, usual}, .normsHoldOne = true},
+    {.name = "glm4", .describe = describeGlm4, .tensors = {glm4, usual}},
+    {.name = "gpt2", .describe = describeGPT2, .tensors = {gpt2}, .layer = ofGPT, .hasConv1D = false},
+    {.name = "gptneox", .describe = describeGPTNeoX, .tensors = {gptNeoX}, .layer = "gpt_neox.layers."},
+    {.name = "granite", .describe = describeGranite, .tensors = {pairs, usual}},
+    {.name = "llama", .describe = describeLlama, .tensors = {pairs, mixtral, usual}},
+    {.name = "mpt", .describe = describeMPT, .tensors = {mpt}, .layer = "transformer.blocks."},
+    {.name = "nemotron", .describe = describeNemotron, .tensors = {usual}, .normsHoldOne = true},
+    {.name = "olmo", .describe = describeOlmo, .tensors = {pairs, usual}},
+    {.name = "olmo2", .describe = describeOlmo2, .tensors = {normsBehind, usual}},
+    {.name = "olmoe", .describe = describeOlmoe, .tensors = {experts, usual}},
+    {.name = "phi2", .describe = describePhi2, .tensors = {phi, usual}},
+    {.name = "phi3", .describe = describePhi3, .tensors = {phi3, usual}},
+    {.name = "qwen2", .describe = describeQwen2, .tensors = {usual}},
+    {.name = "qwen2moe", .describe = describeQwen2Moe, .tensors = {experts, usual}},
+    {.name = "qwen3", .describe = describeQwen3, .tensors = {usual}},
+    {.name = "qwen3moe", .describe = describeQwen3Moe, .tensors = {experts, usual}},
+    {.name = "smollm3", .describe = describeSmolLM3, .tensors = {pairs, usual}},
+    {.name = "stablelm", .describe = describeStableLM, .tensors = {stableLM, usual}},
+    {.name = "starcoder", .describe = describeStarcoder, .tensors = {gpt2}, .layer = ofGPT},
+    {.name = "starcoder2", .describe = describeStarcoder2, .tensors = {plainFeedForward, usual}},
+};
+// clang-format on
+
+} // namespace
+
+std::span<const Architecture> importing::architectures() { return table; }

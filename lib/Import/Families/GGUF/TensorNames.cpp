@@ -1,0 +1,182 @@
+//===- TensorNames.cpp - Tensors of a GGUF file by a directory's names ----===//
+#include "lib/Import/Families/GGUF/TensorNames.h"
+#include "lib/Formats/GGUF/Sources.h"
+#include "lib/Support/Words.h"
+#include <algorithm>
+
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::StoredTensor;
+
+static constexpr int64_t mostExperts = 1 << 12;
+
+namespace {
+
+/// "blk.3.attn_q.weight" is layer "3", part "attn_q" and end ".weight"; of one expert's "blk.3.ffn_up.7.weight" the
+/// part is "ffn_up.{}" and the expert "7".
+struct FileName {
+  std::string layer, part, expert, end;
+
+  explicit FileName(std::string_view name) {
+    if (name.starts_with("blk."))
+      if (const size_t dot = name.find('.', 4); dot != name.npos && isNumber(name.substr(4, dot - 4))) {
+        layer = name.substr(4, dot - 4);
+        name.remove_prefix(dot + 1);
+      }
+    if (const size_t dot = name.rfind('.'); dot != name.npos && !isNumber(name.substr(dot + 1))) {
+      end = name.substr(dot);
+      name.remove_suffix(end.size());
+    }
+    part = name;
+    if (const size_t dot = name.rfind('.'); dot != name.npos && isNumber(name.substr(dot + 1))) {
+      expert = name.substr(dot + 1);
+      part = std::string(name.substr(0, dot)) + ".{}";
+    }
+  }
+
+  static bool isNumber(std::string_view text) {
+    return !text.empty() && text.size() < 8 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  }
+};
+
+std::string withExpert(std::string_view name, const std::string &number) {
+  std::string text(name);
+  if (const size_t at = text.find("{}"); at != text.npos)
+    text.replace(at, 2, number);
+  return text;
+}
+
+const Rename *findRename(const Architecture &architecture, std::string_view part) {
+  for (std::span<const Rename> list : architecture.tensors)
+    for (const Rename &rename : list)
+      if (rename.file == part)
+        return &rename;
+  return nullptr;
+}
+
+class Naming {
+public:
+  Naming(const Architecture &architecture, const Translation &t)
+      : architecture(architecture), file(t.file()), sizes(t.sizes()) {}
+
+  Expected<huggingface::TensorTable> run(const Translation &t) {
+    for (const auto &[name, tensor] : file.tensors())
+      if (!t.isTaken(name))
+        add(tensor);
+    if (!failure)
+      return failure.error();
+    return huggingface::TensorTable::of(file.path(), std::move(tensors));
+  }
+
+private:
+  void add(const gguf::Tensor &tensor) {
+    const FileName name(tensor.name);
+    const Rename *rename = findRename(architecture, name.part);
+    if (!name.layer.empty() && std::stoll(name.layer) >= sizes.layers && std::stoll(name.layer) < sizes.allLayers)
+      return; // of one that predicts further tokens
+    if (!rename)
+      return keep(tensor, gguf::wholeTensor(tensor, tensor.name));
+    std::vector<std::string> own;
+    for (std::string_view word : words(rename->own)) {
+      const std::string stem = name.layer.empty() ? "" : std::string(architecture.layer) + name.layer + ".";
+      own.push_back(withExpert(stem + std::string(word) + name.end, name.expert.empty() ? "{}" : name.expert));
+    }
+    StoredTensor whole = gguf::wholeTensor(tensor, own.front());
+    if (architecture.normsHoldOne && name.part.ends_with("norm") && name.end == ".weight")
+      whole.addend = -1;
+    arrange(tensor, *rename, std::move(whole), own);
+  }
+
+  void arrange(const gguf::Tensor &tensor, const Rename &rename, StoredTensor whole,
+               const std::vector<std::string> &own) {
+    switch (rename.arrangement) {
+    case Arrangement::Same:
+      return keep(tensor, std::move(whole));
+    case Arrangement::QueryPairs:
+      return keep(tensor, inPairs(std::move(whole), sizes.heads));
+    case Arrangement::KeyPairs:
+      return keep(tensor, inPairs(std::move(whole), sizes.keyHeads));
+    case Arrangement::Groups:
+      return keep(tensor, inGroups(std::move(whole)));
+    case Arrangement::Packed:
+      return split(tensor, whole, own, /*arePairs=*/false);
+    case Arrangement::PackedPairs:
+      return split(tensor, whole, own, /*arePairs=*/true);
+    case Arrangement::Experts:
+    case Arrangement::ExpertHalves:
+      return splitExperts(tensor, whole, own);
+    case Arrangement::Row:
+      whole.shape.insert(whole.shape.begin(), 1);
+      return keep(tensor, std::move(whole));
+    }
+  }
+
+  // A tensor of another number of rows stays as it is: its shape is refused where it is asked for.
+  StoredTensor inPairs(StoredTensor tensor, int64_t heads) {
+    if (!tensor.shape.empty() && tensor.shape.front() == heads * sizes.channels) {
+      gguf::Rows &rows = ofPairs[heads];
+      tensor.rows = rows ? rows : rows = gguf::rowsOfPairs(heads, sizes.channels);
+    }
+    return tensor;
+  }
+
+  StoredTensor inGroups(StoredTensor tensor) {
+    if (!tensor.shape.empty() && tensor.shape.front() == (sizes.heads + 2 * sizes.keyHeads) * sizes.channels) {
+      ofGroups = ofGroups ? ofGroups : gguf::rowsOfGroups(sizes.heads, sizes.keyHeads, sizes.channels);
+      tensor.rows = ofGroups;
+    }
+    return tensor;
+  }
+
+  void split(const gguf::Tensor &tensor, const StoredTensor &whole, const std::vector<std::string> &own,
+             bool arePairs) {
+    const int64_t queries = sizes.heads * sizes.channels, keys = sizes.keyHeads * sizes.channels;
+    if (whole.shape.empty() || whole.shape.front() != queries + 2 * keys)
+      return fail(tensor, huggingface::shownShape(whole.shape) + " does not have the " +
+                              std::to_string(queries + 2 * keys) + " rows of queries, keys and values");
+    StoredTensor q = gguf::someRows(whole, own[0], 0, queries), k = gguf::someRows(whole, own[1], queries, keys);
+    keep(tensor, arePairs ? inPairs(std::move(q), sizes.heads) : std::move(q));
+    keep(tensor, arePairs ? inPairs(std::move(k), sizes.keyHeads) : std::move(k));
+    keep(tensor, gguf::someRows(whole, own[2], queries + keys, keys));
+  }
+
+  void splitExperts(const gguf::Tensor &tensor, const StoredTensor &whole, const std::vector<std::string> &own) {
+    const auto parts = int64_t(own.size());
+    if (whole.shape.size() < 2 || whole.shape[0] > mostExperts || whole.shape[1] % parts != 0)
+      return fail(tensor, huggingface::shownShape(whole.shape) + " is not of experts");
+    for (int64_t expert = 0; expert < whole.shape[0]; ++expert) {
+      const StoredTensor one = gguf::oneOf(whole, "", expert);
+      const int64_t rows = one.shape[0] / parts;
+      for (int64_t part = 0; part < parts; ++part)
+        keep(tensor, gguf::someRows(one, withExpert(own[size_t(part)], std::to_string(expert)), part * rows, rows));
+    }
+  }
+
+  void keep(const gguf::Tensor &tensor, StoredTensor stored) {
+    auto [at, isNew] = origins.try_emplace(stored.name, tensor.name);
+    if (!isNew)
+      return fail(tensor, "it is \"" + json::printable(stored.name) + "\" of a Hugging Face directory, as tensor \"" +
+                              json::printable(at->second) + "\" is");
+    tensors.push_back(std::move(stored));
+  }
+
+  void fail(const gguf::Tensor &tensor, const std::string &what) {
+    if (failure)
+      failure = Error{shownPath(tensor.file->path()) + ": tensor \"" + json::printable(tensor.name) + "\": " + what};
+  }
+
+  const Architecture &architecture;
+  const gguf::File &file;
+  const DecoderSizes &sizes;
+  std::map<int64_t, gguf::Rows> ofPairs; ///< by the number of heads
+  gguf::Rows ofGroups;
+  std::vector<StoredTensor> tensors;
+  std::map<std::string, std::string, std::less<>> origins; ///< the file's names by the others
+  Status failure;
+};
+
+} // namespace
+
+Expected<huggingface::TensorTable> importing::nameTensors(const Architecture &architecture, const Translation &t) {
+  return Naming(architecture, t).run(t);
+}

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Models of GGUF files against those of the directories that they are made from: the imported text and the packed weights must be the same bytes.
+
+families.py SCRATCH RAPTC
+
+Each family's directory gets random weights of a seed, and gguf_models.py makes its file. Files that are made wrongly must give other weights or be refused."""
+
+import json
+import os
+import shutil
+import struct
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", ".."), os.path.join(HERE, "..", "..", "Reference", "numpy")]
+import batch  # noqa: E402
+import gguf_models  # noqa: E402
+import numpy  # noqa: E402
+import tensorfiles  # noqa: E402
+
+SIZES = {"vocab_size": 97, "hidden_size": 48, "intermediate_size": 72, "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 2,
+         "max_position_embeddings": 64}
+OLDER = {"vocab_size": 97, "n_embd": 48, "n_layer": 2, "n_head": 6, "n_positions": 64}
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32}
+EXPERTS = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 24, "decoder_sparse_step": 1}
+PHI3 = {"short_factor": [1.0, 1.5, 2.0, 3.0], "long_factor": [1.2, 1.5, 4.0, 9.0]}
+GEMMA3 = {"sliding_window": 9, "rope_theta": 5000.0, "rope_local_base_freq": 100.0, "query_pre_attn_scalar": 16, "head_dim": 16, "num_hidden_layers": 7}
+
+
+def apart(tensors):
+    """A tensor for each expert, as files had them once."""
+    found = {}
+    for name, array in tensors.items():
+        if "_exps." not in name:
+            found[name] = array
+            continue
+        for number, expert in enumerate(array):
+            found[name.replace("_exps.", f".{number}.")] = expert
+    return found
+
+
+def halves(tensors):
+    """Gates and ups of experts in one tensor."""
+    for name in [name for name in tensors if "ffn_gate_exps" in name]:
+        up = tensors.pop(name.replace("gate", "up"))
+        tensors[name.replace("gate", "gate_up")] = numpy.concatenate([tensors.pop(name), up], axis=1)
+
+
+def with_further_block(tensors):
+    tensors |= {name.replace("blk.1.", "blk.2."): array for name, array in tensors.items() if name.startswith("blk.1.")}
+    tensors["blk.2.nextn.eh_proj.weight"] = numpy.zeros((4, 4), numpy.float32)
+
+
+# name -> (config, options of gguf_models.convert)
+CASES = {
+    "llama": ({**SIZES, "model_type": "llama"}, {}),
+    "llama-f16": ({**SIZES, "model_type": "llama", "torch_dtype": "float16", "tie_word_embeddings": True}, {"dtype": "F16"}),
+    "llama-bf16-one-key-head": ({**SIZES, "model_type": "llama", "torch_dtype": "bfloat16", "num_key_value_heads": 1, "head_dim": 20}, {"dtype": "BF16"}),
+    "llama-biases": ({**SIZES, "model_type": "llama", "attention_bias": True, "mlp_bias": True, "num_key_value_heads": 6}, {}),
+    "llama-fused": ({**SIZES, "model_type": "llama"}, {"fused": True}),
+    "llama-parts": ({**SIZES, "model_type": "llama"}, {"parts": 3}),
+    "llama-linear": ({**SIZES, "model_type": "llama", "rope_theta": 500.0, "rope_scaling": {"type": "linear", "factor": 2.5}}, {}),
+    "llama-yarn": ({**SIZES, "model_type": "llama", "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "beta_fast": 8.0, "original_max_position_embeddings": 16}}, {}),
+    "mixtral": ({**SIZES, "model_type": "mixtral", "num_local_experts": 3, "num_experts_per_tok": 2, "sliding_window": None, "rope_theta": 1e6}, {}),
+    "mixtral-apart": ({**SIZES, "model_type": "mixtral", "num_local_experts": 3, "num_experts_per_tok": 2, "sliding_window": None, "rope_theta": 1e6}, {"changes": apart}),
+    "mixtral-halves": ({**SIZES, "model_type": "mixtral", "num_local_experts": 3, "num_experts_per_tok": 2, "sliding_window": None, "rope_theta": 1e6}, {"changes": halves}),
+    "llama-biases-of-queries": ({**SIZES, "model_type": "qwen2"}, {"family": "llama"}),
+    "llama-biases-fused": ({**SIZES, "model_type": "qwen2"}, {"family": "llama", "fused": True}),
+    "llama-old-factor": ({**SIZES, "model_type": "llama", "rope_scaling": {"type": "linear", "factor": 2.5}},
+                         {"keys": {"llama.rope.scaling.factor": None, "llama.rope.scaling.type": None, "llama.rope.scale_linear": 2.5}}),
+    "llama-further-block": ({**SIZES, "model_type": "llama"}, {"changes": with_further_block, "keys": {"llama.block_count": 3, "llama.nextn_predict_layers": 1}}),
+    "qwen3-moe-old": ({**SIZES, "model_type": "qwen3_moe", "head_dim": 16, **EXPERTS, "intermediate_size": 48, "norm_topk_prob": True},
+                      {"keys": {"qwen3moe.expert_feed_forward_length": None}}),
+    "gemma2-scale": ({**SIZES, "model_type": "gemma2", "head_dim": 16, "query_pre_attn_scalar": 64, "sliding_window": 9}, {"keys": {"gemma2.attention.scale": 0.125}}),
+    "gemma2-46-layers": ({**SIZES, "model_type": "gemma2", "num_hidden_layers": 46, "head_dim": 16, "query_pre_attn_scalar": 8, "sliding_window": 9}, {}),
+    "gemma3-pattern": ({**SIZES, **GEMMA3, "model_type": "gemma3_text", "num_hidden_layers": 4, "sliding_window_pattern": 2}, {}),
+    "qwen2": ({**SIZES, "model_type": "qwen2", "tie_word_embeddings": True}, {}),
+    "qwen2_moe": ({**SIZES, "model_type": "qwen2_moe", **EXPERTS, "shared_expert_intermediate_size": 36}, {}),
+    "qwen3": ({**SIZES, "model_type": "qwen3", "head_dim": 16}, {}),
+    "qwen3_moe": ({**SIZES, "model_type": "qwen3_moe", "head_dim": 16, **EXPERTS, "norm_topk_prob": True}, {}),
+    "gemma": ({**SIZES, "model_type": "gemma", "head_dim": 16}, {}),
+    "gemma-bf16": ({**SIZES, "model_type": "gemma", "head_dim": 16, "torch_dtype": "bfloat16"}, {"dtype": "BF16"}),
+    "gemma2": ({**SIZES, "model_type": "gemma2", "head_dim": 16, "query_pre_attn_scalar": 16, "sliding_window": 9}, {}),
+    "gemma3": ({**SIZES, **GEMMA3, "model_type": "gemma3_text", "rope_scaling": {"rope_type": "linear", "factor": 8.0}}, {}),
+    "gemma3-types": ({**SIZES, **GEMMA3, "model_type": "gemma3_text", "num_hidden_layers": 2, "layer_types": ["full_attention", "sliding_attention"],
+                      "final_logit_softcapping": 3.0}, {}),
+    "phi3": ({**SIZES, "model_type": "phi3", "sliding_window": 9}, {}),
+    "phi3-partial": ({**SIZES, "model_type": "phi3", "partial_rotary_factor": 0.75, "sliding_window": None, "head_dim": 8}, {}),
+    "phi3-long": ({**SIZES, "model_type": "phi3", "rope_scaling": {"type": "longrope", **PHI3}, "original_max_position_embeddings": 16,
+                   "max_position_embeddings": 96}, {}),
+    "bloom": ({"model_type": "bloom", "vocab_size": 97, "hidden_size": 48, "n_layer": 2, "n_head": 6, "seq_length": 64}, {}),
+    "command-r": ({**SIZES, "model_type": "cohere", "logit_scale": 0.3}, {}),
+    "command-r-norms": ({**SIZES, "model_type": "cohere", "logit_scale": 0.0625, "use_qk_norm": True}, {}),
+    "cohere2": ({**SIZES, "model_type": "cohere2", "logit_scale": 0.25, "sliding_window": 9, "num_hidden_layers": 5}, {}),
+    "falcon": ({**SIZES, "model_type": "falcon", "intermediate_size": None, "num_key_value_heads": None}, {}),
+    "falcon-two-norms": ({**SIZES, "model_type": "falcon", "intermediate_size": None, "num_key_value_heads": None, "new_decoder_architecture": True,
+                          "num_kv_heads": 2, "ffn_hidden_size": 70, "tie_word_embeddings": False}, {}),
+    "glm4": ({**SIZES, "model_type": "glm4", "head_dim": 16, "attention_bias": True}, {}),
+    "gptneox": ({**SIZES, "model_type": "gpt_neox", "num_key_value_heads": None}, {}),
+    "gptneox-in-turn": ({**SIZES, "model_type": "gpt_neox", "num_key_value_heads": None, "use_parallel_residual": False, "attention_bias": False, "rotary_pct": 0.5,
+                         "rotary_emb_base": 500}, {}),
+    "granite": ({**SIZES, "model_type": "granite", "embedding_multiplier": 3.0, "logits_scaling": 6.0, "residual_multiplier": 0.4, "attention_multiplier": 0.2}, {}),
+    "mpt": ({"model_type": "mpt", "vocab_size": 97, "d_model": 48, "n_layers": 2, "n_heads": 6, "max_seq_len": 64,
+             "attn_config": {"clip_qkv": 0.8, "alibi_bias_max": 6}}, {}),
+    "nemotron": ({**SIZES, "model_type": "nemotron"}, {}),
+    "olmo": ({**SIZES, "model_type": "olmo", "clip_qkv": 0.8}, {}),
+    "olmo3": ({**SIZES, "model_type": "olmo3", "rope_theta": 5e5, "sliding_window": 9, "num_hidden_layers": 5}, {}),
+    "olmoe": ({**SIZES, "model_type": "olmoe", "num_experts": 5, "num_experts_per_tok": 2}, {}),
+    "phi2": ({**SIZES, "model_type": "phi"}, {}),
+    "phi2-fused": ({**SIZES, "model_type": "phi", "num_key_value_heads": 6}, {"fused": True}),
+    "stablelm": ({**SIZES, "model_type": "stablelm", "use_qkv_bias": True}, {}),
+    "stablelm-norms": ({**SIZES, "model_type": "stablelm", "qk_layernorm": True, "use_parallel_residual": True, "num_key_value_heads": 3}, {}),
+    "starcoder": ({**OLDER, "model_type": "gpt_bigcode"}, {}),
+    "starcoder2": ({**SIZES, "model_type": "starcoder2", "sliding_window": None}, {}),
+    "olmo2": ({**SIZES, "model_type": "olmo2"}, {}),
+    "smollm3": ({**SIZES, "model_type": "smollm3", "rope_theta": 2e6, "num_hidden_layers": 5, "tie_word_embeddings": True}, {}),
+}
+# The same weights in another text: frequencies are rounded from factors, or Conv1D's matrices are [out, in].
+OTHER_TEXT = {
+    "gpt2": ({**OLDER, "model_type": "gpt2"}, {}),
+    "gpt2-untied": ({**OLDER, "model_type": "gpt2", "n_inner": 70, "tie_word_embeddings": False}, {}),
+    "llama3": ({**SIZES, "model_type": "llama", "head_dim": 32, "rope_theta": 500.0, "rope_scaling": LLAMA3}, {}),
+}
+
+
+def twice(tensors):
+    return {name: array + numpy.float32(1) if name.endswith("norm.weight") else array for name, array in tensors.items()}
+
+
+def in_halves(tensors):
+    """Rows as the checkpoint has them."""
+    return {name: array.reshape(-1, 4, 2, *array.shape[1:]).swapaxes(1, 2).reshape(array.shape) if "attn_q." in name or "attn_k." in name else array
+            for name, array in tensors.items()}
+
+
+def by_query_heads(tensors):
+    """Rows of two key heads of 8 as if they were of one of 16."""
+    for name in tensors:
+        if "attn_k." in name:
+            halves = tensors[name].reshape(-1, 4, 2, *tensors[name].shape[1:]).swapaxes(1, 2).reshape(tensors[name].shape)
+            tensors[name] = gguf_models.neighbors(halves, 1)
+
+
+# name -> (case, options): the weights must be others
+WRONG = {"norms-twice": ("gemma", {"changes": twice}), "rows-in-halves": ("llama", {"changes": in_halves}), "keys-by-query-heads": ("llama", {"changes": by_query_heads})}
+
+
+class Checks:
+    def __init__(self, scratch, raptc):
+        self.scratch, self.raptc, self.failures = scratch, raptc, 0
+        shutil.rmtree(scratch, ignore_errors=True)
+
+    def path(self, *names):
+        path = os.path.join(self.scratch, *names)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return path
+
+    def run(self, commands):
+        """Runs all of {name: arguments}; the answers of those that succeeded by their names."""
+        answers = dict(zip(commands, batch.run(self.raptc, list(commands.values()))))
+        for name, answer in answers.items():
+            if answer["status"]:
+                self.fail(name, f"exit status {answer['status']}: {answer['stderr'].strip()[-1500:]}")
+        return {name: answer for name, answer in answers.items() if not answer["status"]}
+
+    def fail(self, name, what):
+        self.failures += 1
+        print(f"{name}: {what}")
+
+    def directories(self, cases):
+        """Writes config.json and random weights of each case. Returns {name: packed weights}."""
+        for name, (config, _) in cases.items():
+            with open(self.path(name, "dir", "config.json"), "w", encoding="utf-8") as file:
+                json.dump(config, file)
+        done = self.run({name: [self.path(name, "dir", "config.json"), "--random-weights=7", "--codegen=quick",
+                                f"--save-weights={self.path(name, 'dir', 'model.safetensors')}", "-o", self.path(name, "random", "model.o")] for name in cases})
+        return {name: packed(self.path(name, "random")) for name in done}
+
+    def import_(self, sources):
+        """{name: imported text} of {name: model}."""
+        paths = {name: self.path(name, "out", "imported.mlir") for name in sources}
+        return {name: read(paths[name]).decode() for name in self.run({name: [source, "--emit=imported", "-o", paths[name]] for name, source in sources.items()})}
+
+    def pack(self, sources):
+        """{name: packed weights} of {name: model}."""
+        codes = self.run({name: [source, "--codegen=quick", "-o", self.path(name, "out", "model.o")] for name, source in sources.items()})
+        return {name: packed(self.path(name, "out")) for name in codes}
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def packed(folder):
+    """The section "weights", the first one, of the weight file in the folder."""
+    name, = (entry for entry in os.listdir(folder) if entry.endswith(".weights"))
+    content = read(os.path.join(folder, name))
+    # magic, version, sections, two ids, size; then the section's name and place
+    offset, size = struct.unpack_from("<QQ", content, 8 + 4 + 4 + 16 + 16 + 8 + 64)
+    return content[offset:offset + size]
+
+
+def main():
+    checks = Checks(*sys.argv[1:3])
+    cases = {**CASES, **OTHER_TEXT}
+    weights = checks.directories(cases)
+    texts = checks.import_({name: checks.path(name, "dir") for name in weights if name in CASES})
+    made = {name: (case, options) for name, (case, options) in {**{name: (name, options) for name, (_, options) in cases.items()}, **WRONG}.items() if case in weights}
+    sources = {}
+    for name, (case, options) in made.items():
+        path = checks.path("files", name)
+        path = gguf_models.convert(checks.path(case, "dir"), path if "parts" in options else path + ".gguf", **options)[0]
+        sources[name] = path
+    for name, own in checks.pack(sources).items():
+        if (own == weights[made[name][0]]) == (name in WRONG):
+            checks.fail(name, "the weights are those of a right file" if name in WRONG else "the weights differ from the directory's")
+    for name, own in checks.import_({name: sources[name] for name in texts}).items():
+        if own != texts[name]:
+            lines = [pair for pair in zip(texts[name].split("\n"), own.split("\n")) if pair[0] != pair[1]]
+            checks.fail(name, "the text differs from the directory's" + "".join(f"\n  - {a[:300]}\n  + {b[:300]}" for a, b in lines[:4]))
+    print(f"{len(made)} files, {checks.failures} failures")
+    sys.exit(checks.failures != 0)
+
+
+if __name__ == "__main__":
+    main()

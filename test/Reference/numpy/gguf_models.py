@@ -1,0 +1,240 @@
+"""Writes the model of a Hugging Face directory as a GGUF file, as llama.cpp's converter does: names, keys, and the rows that it moves. Written from the
+format's description, so that it is independent of the reader under test.
+
+    gguf_models.py DIR FILE [--dtype F32|F16|BF16] [--fused]
+
+--fused puts queries, keys and values into one tensor."""
+
+import argparse
+import json
+import os
+
+import numpy
+
+import gguf
+import tensorfiles
+
+USUAL = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q",
+         "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm",
+         "self_attn.k_norm": "attn_k_norm", "post_attention_layernorm": "ffn_norm", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
+         "mlp.down_proj": "ffn_down"}
+BEHIND = {**USUAL, "post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}
+EXPERTS = {**USUAL, "mlp.gate": "ffn_gate_inp", "mlp.shared_expert_gate": "ffn_gate_inp_shexp", "mlp.shared_expert.gate_proj": "ffn_gate_shexp",
+           "mlp.shared_expert.up_proj": "ffn_up_shexp", "mlp.shared_expert.down_proj": "ffn_down_shexp", "mlp.experts.{}.gate_proj": "ffn_gate_exps",
+           "mlp.experts.{}.up_proj": "ffn_up_exps", "mlp.experts.{}.down_proj": "ffn_down_exps"}
+MIXTRAL = {**USUAL, "block_sparse_moe.gate": "ffn_gate_inp", "block_sparse_moe.experts.{}.w1": "ffn_gate_exps",
+           "block_sparse_moe.experts.{}.w2": "ffn_down_exps", "block_sparse_moe.experts.{}.w3": "ffn_up_exps"}
+GPT2 = {"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "lm_head": "output", "ln_1": "attn_norm", "attn.c_attn": "attn_qkv",
+        "attn.c_proj": "attn_output", "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
+PHI3 = {**USUAL, "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up"}
+PHI = {**USUAL, "model.final_layernorm": "output_norm", "self_attn.dense": "attn_output", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down"}
+STABLE = {**USUAL, "self_attn.q_layernorm.norms.{}": "attn_q_norm", "self_attn.k_layernorm.norms.{}": "attn_k_norm"}
+GLM4 = {**USUAL, "mlp.gate_up_proj": "ffn_up", "post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"}
+OLDER = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "mlp.dense_h_to_4h": "ffn_up", "mlp.dense_4h_to_h": "ffn_down"}
+NEOX = {**OLDER, "gpt_neox.embed_in": "token_embd", "gpt_neox.final_layer_norm": "output_norm", "embed_out": "output", "attention.query_key_value": "attn_qkv",
+        "attention.dense": "attn_output"}
+BLOOM = {**OLDER, "word_embeddings": "token_embd", "word_embeddings_layernorm": "token_embd_norm", "ln_f": "output_norm", "lm_head": "output",
+         "self_attention.query_key_value": "attn_qkv", "self_attention.dense": "attn_output", "ln_attn": "attn_norm_2", "ln_mlp": "attn_norm"}
+MPT = {"wte": "token_embd", "norm_f": "output_norm", "norm_1": "attn_norm", "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output", "norm_2": "ffn_norm",
+       "ffn.up_proj": "ffn_up", "ffn.down_proj": "ffn_down"}
+PLAIN = {**USUAL, "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
+
+# model_type -> (architecture, names, whether channels that rotate together become neighbors)
+FAMILIES = {
+    "bloom": ("bloom", BLOOM, False), "cohere": ("command-r", USUAL, False), "cohere2": ("cohere2", USUAL, False), "falcon": ("falcon", BLOOM, False),
+    "gemma": ("gemma", USUAL, False), "gemma2": ("gemma2", BEHIND, False), "gemma3_text": ("gemma3", BEHIND, False), "gpt2": ("gpt2", GPT2, False),
+    "glm4": ("glm4", GLM4, False), "gpt_neox": ("gptneox", NEOX, False), "granite": ("granite", USUAL, True), "gpt_bigcode": ("starcoder", GPT2, False), "llama": ("llama", USUAL, True), "mistral": ("llama", USUAL, True), "mixtral": ("llama", MIXTRAL, True),
+    "mpt": ("mpt", MPT, False), "nemotron": ("nemotron", USUAL, False), "olmo": ("olmo", USUAL, True), "olmo2": ("olmo2", BEHIND, False),
+    "olmo3": ("olmo2", BEHIND, False), "olmoe": ("olmoe", EXPERTS, False), "phi": ("phi2", PHI, False), "stablelm": ("stablelm", STABLE, False),
+    "phi3": ("phi3", PHI3, False), "qwen2": ("qwen2", USUAL, False), "qwen2_moe": ("qwen2moe", EXPERTS, False),
+    "qwen3": ("qwen3", USUAL, False), "qwen3_moe": ("qwen3moe", EXPERTS, False), "smollm3": ("smollm3", USUAL, True), "starcoder2": ("starcoder2", PLAIN, False)}
+AROUND_ONE = ("gemma", "gemma2", "gemma3_text", "nemotron")
+LAYER_NORMS = {"gpt2": "layer_norm_epsilon", "gpt_bigcode": "layer_norm_epsilon", "starcoder2": "norm_epsilon", "phi": "layer_norm_eps",
+               "stablelm": "layer_norm_eps", "gpt_neox": "layer_norm_eps", "bloom": "layer_norm_epsilon", "falcon": "layer_norm_epsilon", "mpt": "layer_norm_epsilon",
+               "nemotron": "norm_eps", "cohere": "layer_norm_eps", "cohere2": "layer_norm_eps", "olmo": "layer_norm_epsilon"}
+WITHOUT_ROTATION = ("gpt2", "gpt_bigcode", "bloom", "mpt")
+# The share of the channels that rotate where config.json does not say.
+SHARES = {"phi": 0.5, "stablelm": 0.25, "gpt_neox": 0.25, "nemotron": 0.5, "glm4": 0.5}
+
+
+def value(config, *keys, default=None):
+    found = next((config[key] for key in keys if config.get(key) is not None), default)
+    assert found is not None, keys
+    return found
+
+
+def sizes(config):
+    width, heads = value(config, "hidden_size", "n_embd", "d_model"), value(config, "num_attention_heads", "n_head", "n_heads")
+    keyHeads = config.get("num_key_value_heads") or config.get("num_kv_heads") or heads
+    if config["model_type"] in ("gpt_bigcode", "falcon") and config.get("multi_query", True) and not config.get("new_decoder_architecture"):
+        keyHeads = 1
+    return width, heads, keyHeads, config.get("head_dim") or width // heads
+
+
+def scaling(config):
+    return config.get("rope_parameters") or config.get("rope_scaling") or {}
+
+
+def llama3(config, channels):
+    """The factors by which llama3 divides the frequencies."""
+    given = scaling(config)
+    theta = given.get("rope_theta", config.get("rope_theta", 10000.0))
+    wave = 2 * numpy.pi * theta ** (numpy.arange(0, channels, 2) / channels)
+    original, low, high = given["original_max_position_embeddings"], given["low_freq_factor"], given["high_freq_factor"]
+    smooth = (original / wave - low) / (high - low)
+    between = 1 / ((1 - smooth) / given["factor"] + smooth)
+    return numpy.where(wave < original / high, 1.0, numpy.where(wave > original / low, given["factor"], between)).astype(numpy.float32)
+
+
+def rotary(config, channels):
+    """Keys and tensors of the rotation."""
+    given = scaling(config)
+    kind, positions = given.get("rope_type", given.get("type", "default")), value(config, "max_position_embeddings")
+    share = given.get("partial_rotary_factor", config.get("rotary_pct", config.get("partial_rotary_factor", SHARES.get(config["model_type"], 1.0))))
+    theta = given.get("rope_theta", config.get("rotary_emb_base", config.get("rope_theta", 10000.0)))
+    keys = {"rope.dimension_count": int(channels * share), "rope.freq_base": float(theta)}
+    tensors = {}
+    if kind in ("linear", "yarn"):
+        keys |= {"rope.scaling.type": kind, "rope.scaling.factor": float(given["factor"])}
+    if kind == "yarn":
+        keys |= {"rope.scaling.original_context_length": given["original_max_position_embeddings"]}
+        keys |= {f"rope.scaling.yarn_{name}": float(given[name]) for name in ("beta_fast", "beta_slow") if name in given}
+        if "attention_factor" in given:
+            keys["rope.scaling.attn_factor"] = given["attention_factor"] / (0.1 * numpy.log(given["factor"]) + 1)
+    if kind == "llama3":
+        tensors["rope_freqs.weight"] = llama3(config, channels)
+    if kind in ("longrope", "su"):
+        original = value(config, "original_max_position_embeddings")
+        ratio = positions / original
+        keys |= {"rope.scaling.original_context_length": original,
+                 "rope.scaling.attn_factor": float(numpy.sqrt(1 + numpy.log(ratio) / numpy.log(original))) if ratio > 1 else 1.0}
+        tensors |= {f"rope_factors_{name}.weight": numpy.asarray(given[f"{name}_factor"], numpy.float32) for name in ("short", "long")}
+    return keys, tensors
+
+
+def metadata(config):
+    """(keys with the architecture in front, tensors beside the checkpoint's)"""
+    family = config["model_type"]
+    architecture = FAMILIES[family][0]
+    width, heads, keyHeads, channels = sizes(config)
+    keys = {"context_length": value(config, "max_position_embeddings", "n_positions", "seq_length", "max_seq_len"), "embedding_length": width,
+            "block_count": value(config, "num_hidden_layers", "n_layer", "n_layers"), "attention.head_count": heads, "attention.head_count_kv": keyHeads,
+            "feed_forward_length": value(config, "intermediate_size", "n_inner", "ffn_hidden_size", default=4 * width)}
+    tensors = {}
+    if family not in WITHOUT_ROTATION:
+        keys |= {"attention.key_length": channels, "attention.value_length": channels}
+        more, tensors = rotary(config, channels)
+        keys |= more
+    if family in LAYER_NORMS:
+        keys["attention.layer_norm_epsilon"] = config.get(LAYER_NORMS[family], 1e-5)
+    else:
+        usual = {"phi3": 1e-5, "olmo2": 1e-5, "olmo3": 1e-5, "olmoe": 1e-5, "mixtral": 1e-5, "glm4": 1.5625e-07}
+        keys["attention.layer_norm_rms_epsilon"] = config.get("rms_norm_eps", usual.get(family, 1e-6))
+    if family in ("gemma2", "gemma3_text", "cohere2", "olmo3"):
+        keys["attention.sliding_window"] = config["sliding_window"]
+        keys |= {key: config[key] for key in ("attn_logit_softcapping", "final_logit_softcapping") if config.get(key)}
+    if family == "gemma3_text":
+        keys["rope.freq_base_swa"] = float(config["rope_local_base_freq"])
+        if "sliding_window_pattern" in config:
+            keys["attention.sliding_window_pattern"] = config["sliding_window_pattern"]
+        if "layer_types" in config:
+            keys["attention.sliding_window_pattern"] = [kind == "sliding_attention" for kind in config["layer_types"]]
+    if family == "phi3" and config.get("sliding_window"):
+        keys["attention.sliding_window"] = config["sliding_window"]
+    scales = {"granite": {"attention.scale": "attention_multiplier", "embedding_scale": "embedding_multiplier", "residual_scale": "residual_multiplier",
+                          "logit_scale": "logits_scaling"}, "cohere": {"logit_scale": "logit_scale"}, "cohere2": {"logit_scale": "logit_scale"}}
+    keys |= {key: float(config[member]) for key, member in scales.get(family, {}).items()}
+    clip = config.get("clip_qkv") or config.get("attn_config", {}).get("clip_qkv")
+    if clip:
+        keys["attention.clamp_kqv"] = clip
+    if family == "mpt":
+        keys["attention.max_alibi_bias"] = float(config.get("attn_config", {}).get("alibi_bias_max", 8))
+    if family in ("gpt_neox", "stablelm"):
+        keys["use_parallel_residual"] = config.get("use_parallel_residual", True)
+    if "num_experts_per_tok" in config:
+        keys |= {"expert_count": value(config, "num_experts", "num_local_experts"), "expert_used_count": config["num_experts_per_tok"]}
+    if "moe_intermediate_size" in config:
+        keys["expert_feed_forward_length"] = config["moe_intermediate_size"]
+    if "shared_expert_intermediate_size" in config:
+        keys["expert_shared_feed_forward_length"] = config["shared_expert_intermediate_size"]
+    return {"general.architecture": architecture, **{f"{architecture}.{key}": entry for key, entry in keys.items()}}, tensors
+
+
+def neighbors(array, heads):
+    """Rows of heads of d: row 2 i + h is row h d / 2 + i of the checkpoint."""
+    return array.reshape(heads, 2, -1, *array.shape[1:]).swapaxes(1, 2).reshape(array.shape)
+
+
+def regrouped(array, heads, keyHeads):
+    """Rows of groups of queries, a key and a value become all queries, all keys, all values."""
+    groups = array.reshape(keyHeads, heads // keyHeads + 2, -1, *array.shape[1:])
+    parts = [groups[:, :-2], groups[:, -2], groups[:, -1]]
+    return numpy.concatenate([part.reshape(-1, *array.shape[1:]) for part in parts])
+
+
+def tensors(config, checkpoint, fused=False):
+    """{name: array} of the checkpoint's tensors. Vectors and routers are named in the second result: files have them as F32."""
+    family = config["model_type"]
+    _, names, turns = FAMILIES[family]
+    _, heads, keyHeads, _ = sizes(config)
+    found, experts = {}, {}
+    for name, array in checkpoint.items():
+        stem, end = name.removeprefix("transformer.").rsplit(".", 1)
+        layer, words = "", stem.split(".")
+        for prefix in (["model", "layers"], ["gpt_neox", "layers"], ["h"], ["blocks"]):
+            if words[:len(prefix)] == prefix:
+                layer, words = f"blk.{words[len(prefix)]}.", words[len(prefix) + 1:]
+        expert = next((word for word in words[1:] if word.isdigit()), None)
+        part = names[".".join("{}" if word == expert else word for word in words)]
+        if turns and part in ("attn_q", "attn_k"):
+            array = neighbors(array, heads if part == "attn_q" else keyHeads)
+        if family in AROUND_ONE and part.endswith("norm") and end == "weight":
+            array = array + numpy.float32(1)
+        if family in ("gpt_neox", "bloom", "falcon") and part == "attn_qkv":
+            array = regrouped(array, heads, keyHeads)
+        if family == "gpt2" and layer and array.ndim == 2:
+            array = array.T
+        if part == "ffn_gate_inp_shexp":
+            array = array[0]
+        if expert is None:
+            found[f"{layer}{part}.{end}"] = array
+        else:
+            experts.setdefault(f"{layer}{part}.{end}", {})[int(expert)] = array
+    found |= {name: numpy.stack([parts[number] for number in sorted(parts)]) for name, parts in experts.items()}
+    for name in [name for name in found if ".attn_q." in name and fused]:
+        parts = [found.pop(name.replace("attn_q", part)) for part in ("attn_q", "attn_k", "attn_v")]
+        found[name.replace("attn_q", "attn_qkv")] = numpy.concatenate(parts)
+    return found, [name for name, array in found.items() if array.ndim == 1 or "norm" in name or "ffn_gate_inp" in name or "position_embd" in name]
+
+
+def convert(directory, path, dtype="F32", fused=False, changes=None, keys=None, parts=1, family=None, **options):
+    """Writes the file. `changes` is called with the tensors before; `keys` are further ones, or others; None takes one away. `family` is that by which tensors
+    are named, if not the directory's."""
+    with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    config["model_type"] = family or config["model_type"]
+    own, more = metadata(config)
+    found, plain = tensors(config, tensorfiles.readDirectory(directory), fused)
+    found |= more
+    if changes:
+        found = changes(found) or found
+    own = {key: entry for key, entry in {**own, **(keys or {})}.items() if entry is not None}
+    kinds = {name: "F32" for name in [*plain, *more] if name in found}
+    if parts > 1:
+        return gguf.writeParts(path, own, found, parts, dtype=dtype, kinds=kinds, **options)
+    gguf.write(path, own, found, dtype=dtype, kinds=kinds, **options)
+    return [path]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory")
+    parser.add_argument("file")
+    parser.add_argument("--dtype", default="F32")
+    parser.add_argument("--fused", action="store_true")
+    options = parser.parse_args()
+    convert(options.directory, options.file, options.dtype, options.fused)
+
+
+if __name__ == "__main__":
+    main()
