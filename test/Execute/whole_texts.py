@@ -16,7 +16,10 @@ sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
 import encoders  # noqa: E402
 import random_models  # noqa: E402
+import recorded_models  # noqa: E402
+import tensorfiles  # noqa: E402
 import text_decoders  # noqa: E402
+import weights  # noqa: E402
 
 SEED, PAD = 13, 3
 TEXTS, TOKENS, SPANS = text_decoders.HEADS
@@ -58,6 +61,8 @@ CASES.update({
     "lfm2_bidirectional-bf16": ("lfm2", "types", "", {**BOTH, "model_type": "lfm2_bidirectional"}, {"modules": ("mean_tokens", True), "dtype": "BF16"}),
     "phi3-texts-f16": ("phi3", "plain", TEXTS, PADDED, {"dtype": "F16"}),
 })
+# Families of test/Reference/transformers alone: the head of tokens is that of words, so that logits are those that the package gave of the language model.
+RECORDED = {"deepseek_v2-tokens": "DeepseekV2ForTokenClassification", "deepseek_v3-tokens": "DeepseekV3ForTokenClassification"}
 FEW = ("qwen3-vectors", "gemma3-vectors", "falcon-texts", "gemma2-texts", "bloom-texts", "qwen3-spans", "qwen3-vectors-bf16", "qwen3_5_text-texts",
        "lfm2-vectors", "lfm2-around", "lfm2_bidirectional-texts", "lfm2_bidirectional-bf16", "gemma4-around", "gemma4_text-texts", "kimi-vectors")
 # Families whose layers the evaluator runs in other cases, and in decoder_random.py.
@@ -74,7 +79,20 @@ def texts(random, config, lengths):
     return ids
 
 
+def check_recorded(name, options, directory):
+    recorded, source = recorded_models.read(name.removesuffix("-tokens")), os.path.join(directory, "model")
+    words = recorded["config"]["vocab_size"]
+    recorded["config"] |= {"architectures": [RECORDED[name]], "id2label": {str(i): f"label {i}" for i in range(words)}}
+    recorded_models.write(recorded, source)
+    tensors = {tensor: weights.tensor(tensor, shape) for tensor, shape in recorded["tensors"].items()}
+    tensors |= {"score.weight": tensors.pop("lm_head.weight"), "score.bias": numpy.zeros(words, numpy.float32)}
+    tensorfiles.write(os.path.join(source, "model.safetensors"), tensors, "F32")
+    return recorded_models.check_cases(options, random_models.program(options, source, directory), directory, recorded["cases"], name)
+
+
 def check(name, options, directory):
+    if name in RECORDED:
+        return check_recorded(name, options, directory)
     kind, case, head, changes, further = CASES[name]
     source = os.path.join(directory, "model")
     model = text_decoders.make(source, kind, case, head, changes, seed=SEED, **further)
@@ -92,5 +110,5 @@ def check(name, options, directory):
     return worst
 
 
-MODELS = random_models.Models(check, CASES, FEW, cuda=("gemma3-vectors", "qwen3-texts", "lfm2-around"), cells=(),
-                              evaluated=[name for name in CASES if name not in UNEVALUATED])
+MODELS = random_models.Models(check, [*CASES, *RECORDED], FEW, cuda=("gemma3-vectors", "qwen3-texts", "lfm2-around"), cells=(),
+                              evaluated=[name for name in (*CASES, *RECORDED) if name not in UNEVALUATED])
