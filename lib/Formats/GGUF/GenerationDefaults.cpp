@@ -1,7 +1,6 @@
 //===- GenerationDefaults.cpp - generation_config.json of a GGUF file -------------------===//
 #include "lib/Formats/GGUF/TokenizerConfig.h"
 #include "lib/Support/Json.h"
-#include <algorithm>
 #include <set>
 
 namespace rapt::gguf {

@@ -1,7 +1,6 @@
 //===- TokenizerConfig.cpp --------------------------------------------------------------===//
 #include "lib/Formats/GGUF/TokenizerConfig.h"
 #include "lib/Support/Json.h"
-#include <algorithm>
 
 namespace rapt::gguf {
 

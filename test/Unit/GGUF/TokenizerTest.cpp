@@ -228,6 +228,29 @@ TEST(PreTokenizers, VocabulariesProveThem) {
   EXPECT_NE(errorOf(vocabularyOf(50258, 50256, "<|endoftext|>")), "");
 }
 
+TEST(PreTokenizers, WordsThatAreTokens) {
+  const Keys unmerged = pairs.with("merges", texts({}));
+  for (const char *name : {"llama-bpe", "tekken"})
+    EXPECT_EQ(Files(unmerged.with("pre", text(name))).ids("hi"), Ids{2}) << name;
+  for (const char *name : {"gpt-2", "dbrx", "smaug-bpe"})
+    EXPECT_EQ(Files(unmerged.with("pre", text(name))).ids("hi"), (Ids{0, 1})) << name;
+}
+
+/// Rules that no vector of test/Tokenizer has.
+TEST(PreTokenizers, CutsOfWords) {
+  // U+00AC, a symbol and no punctuation, is spelled by two bytes,
+  const Keys plain = pairs.without("token_type");
+  const Keys marks = plain.with("tokens", texts({"1", "11", "!", "\u00c2", "\u00ac", "!\u00c2"}))
+                         .with("merges", texts({"1 1", "! \u00c2"}));
+  EXPECT_EQ(Files(marks.with("pre", text("dbrx"))).ids("11!\u00ac"), (Ids{1, 5, 4}));
+  EXPECT_EQ(Files(marks.with("pre", text("deepseek-coder"))).ids("11!\u00ac"), (Ids{0, 0, 2, 3, 4}));
+  // and so is U+0301, an accent.
+  const Keys accents =
+      pairs.with("tokens", texts({"h", "\u00cc", "\u0123", "h\u00cc", "y", "x"})).with("merges", texts({"h \u00cc"}));
+  EXPECT_EQ(Files(accents.with("pre", text("qwen2"))).ids("h\u0301h"), (Ids{0, 1, 2, 0}));
+  EXPECT_EQ(Files(accents.with("pre", text("qwen35"))).ids("h\u0301h"), (Ids{3, 2, 0}));
+}
+
 TEST(Frames, AbsentIdsAreNone) {
   EXPECT_EQ(Files(pairs).ids("hi"), Ids{2});
   EXPECT_EQ(Files(pairs).member("tokenizer_config.json", "bos_token"), "");

@@ -53,3 +53,11 @@ TEST(Json, PrintableHidesControlCharacters) {
   EXPECT_LT(shown.size(), 300u);
   EXPECT_TRUE(has(shown, "(1048576 bytes)"));
 }
+
+TEST(Json, TextsThatItCanHold) {
+  for (const char *text : {"", "a\n\x7f", "\xc3\xa9", "\xe2\x96\x81", "\xf0\x9f\xa6\x99", "\xf4\x8f\xbf\xbf"})
+    EXPECT_TRUE(json::isUtf8(text)) << text;
+  // A byte of a character alone, its front alone, longer than need be, half a pair, above U+10FFFF.
+  for (const char *text : {"\xa9", "a\xc3", "\xe2\x96", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80"})
+    EXPECT_FALSE(json::isUtf8(text)) << json::printable(text);
+}

@@ -1,4 +1,4 @@
-"""Writes files whose keys leave something open, and one with a quantized tensor."""
+"""Writes files whose keys leave something open, one with a quantized tensor, and one in two parts."""
 
 import os
 import sys
@@ -23,3 +23,4 @@ write("gemma2", {}, {**tensors, **norms}, "gemma2")
 plain = {name: array for name, array in tensors.items() if "ffn_gate" not in name}
 norms = {name.replace("weight", "bias"): array for name, array in plain.items() if "norm" in name}
 write("starcoder2", {"llama.attention.layer_norm_epsilon": 1e-5, "llama.attention.layer_norm_rms_epsilon": None}, {**plain, **norms}, "starcoder2")
+gguf.writeParts("part", faults.metadata(), tensors, 2)

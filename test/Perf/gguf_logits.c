@@ -1,0 +1,41 @@
+// Logits of every token of a text by llama.cpp, in f32: gguf_logits FOLDER-OF-BACKENDS FILE VOCABULARY ID... prints
+// [ids, vocabulary] floats.
+#include "llama.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static void report(enum ggml_log_level level, const char *text, void *unused) {
+  (void)unused;
+  if (level == GGML_LOG_LEVEL_ERROR)
+    fputs(text, stderr);
+}
+
+int main(int argc, char **argv) {
+  llama_log_set(report, NULL);
+  ggml_backend_load_all_from_path(argv[1]);
+  struct llama_model *model = llama_model_load_from_file(argv[2], llama_model_default_params());
+  if (!model)
+    return 1;
+  const int vocabulary = atoi(argv[3]), count = argc - 4;
+  struct llama_context_params params = llama_context_default_params();
+  params.n_ctx = params.n_batch = params.n_ubatch = 64;
+  params.type_k = params.type_v = GGML_TYPE_F32;
+  params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
+  struct llama_context *context = llama_init_from_model(model, params);
+  if (!context)
+    return 1;
+  struct llama_batch batch = llama_batch_init(count, 0, 1);
+  batch.n_tokens = count;
+  for (int i = 0; i < count; ++i) {
+    batch.token[i] = atoi(argv[4 + i]);
+    batch.pos[i] = i;
+    batch.n_seq_id[i] = 1;
+    batch.seq_id[i][0] = 0;
+    batch.logits[i] = 1;
+  }
+  if (llama_decode(context, batch))
+    return 1;
+  for (int i = 0; i < count; ++i)
+    fwrite(llama_get_logits_ith(context, i), sizeof(float), vocabulary, stdout);
+  return 0;
+}
