@@ -301,7 +301,7 @@ Expected<std::vector<ResolvedTensor>> ModelDescription::resolve(std::vector<Tens
   std::string note = shownPath(table.path()) + ": " + std::to_string(extra.size()) +
                      (extra.size() == 1 ? " tensor" : " tensors") + " of the checkpoint not used by the model: ";
   for (size_t i = 0; i < extra.size() && (i < mostNamed || options.strict); ++i)
-    note += (i ? ", \"" : "\"") + json::printable(extra[i]) + "\"";
+    note += (i ? ", " : "") + table.shown(extra[i]);
   // A tensor of one more layer, where the number of layers is a guess, says that the guess is wrong.
   const bool isOfLayer = std::any_of(extra.begin(), extra.end(), [](const std::string &name) {
     const size_t digit = name.find_first_of("0123456789");

@@ -10,8 +10,6 @@ using namespace rapt::huggingface;
 
 static constexpr size_t mostNamed = 200;
 
-static std::string quoted(std::string_view name) { return "\"" + json::printable(name) + "\""; }
-
 static const StoredTensor *findAny(const TensorTable &table, const TensorRequest &request) {
   if (const StoredTensor *tensor = table.find(request.name))
     return tensor;
@@ -21,10 +19,10 @@ static const StoredTensor *findAny(const TensorTable &table, const TensorRequest
   return nullptr;
 }
 
-static std::string describeMissing(const TensorRequest &request) {
-  std::string text = quoted(request.name);
+static std::string describeMissing(const TensorTable &table, const TensorRequest &request) {
+  std::string text = table.shown(request.name);
   for (const std::string &name : request.alternatives)
-    text += " (or " + quoted(name) + ")";
+    text += " (or " + table.shown(name) + ")";
   return text + " " + shownShape(request.shape);
 }
 
@@ -47,10 +45,10 @@ Expected<std::vector<ResolvedTensor>> huggingface::resolveTensors(const TensorTa
     const StoredTensor *tensor = findAny(table, request);
     if (!tensor) {
       if (absent.insert(request.name).second)
-        missing.push_back(describeMissing(request));
+        missing.push_back(describeMissing(table, request));
       continue;
     }
-    std::string where = quoted(tensor->name) + " in " + shownPath(tensor->file->path());
+    std::string where = table.shown(tensor->name) + " in " + shownPath(tensor->file->path());
     if (tensor->shape != request.shape)
       misshaped.push_back(where + " is " + shownShape(tensor->shape) + ", the configuration needs " +
                           shownShape(request.shape));

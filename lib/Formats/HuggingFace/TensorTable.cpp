@@ -206,9 +206,15 @@ Expected<TensorTable> TensorTable::loadFile(const std::string &path) {
   return table;
 }
 
-TensorTable TensorTable::of(const std::string &path, std::vector<StoredTensor> tensors) {
+std::string TensorTable::shown(std::string_view name) const {
+  const std::string own = nameInFile ? nameInFile(name) : "";
+  return own.empty() ? quoted(name) : quoted(own) + " (" + quoted(name) + ")";
+}
+
+TensorTable TensorTable::of(const std::string &path, std::vector<StoredTensor> tensors, NameInFile nameInFile) {
   TensorTable table;
   table.source = path;
+  table.nameInFile = std::move(nameInFile);
   for (StoredTensor &tensor : tensors)
     table.replace(std::move(tensor));
   return table;

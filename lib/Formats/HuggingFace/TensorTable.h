@@ -1,6 +1,7 @@
 //===- TensorTable.h - Every tensor of a checkpoint, over its shards --------===//
 #pragma once
 #include "lib/Formats/HuggingFace/SafeTensors.h"
+#include <functional>
 #include <map>
 
 namespace rapt::huggingface {
@@ -18,8 +19,10 @@ public:
   /// The tensors of one file.
   static Expected<TensorTable> loadFile(const std::string &path);
 
-  /// Tensors of a file of another format, of names that differ; `path` is that file, for messages.
-  static TensorTable of(const std::string &path, std::vector<StoredTensor> tensors);
+  /// The name of a tensor in a file of another format; empty: that has none.
+  using NameInFile = std::function<std::string(std::string_view)>;
+  /// Tensors of such a file, of names that differ; `path` is the file, for messages.
+  static TensorTable of(const std::string &path, std::vector<StoredTensor> tensors, NameInFile nameInFile = {});
 
   /// Takes a tensor in place of the one of its name.
   void replace(StoredTensor tensor) {
@@ -30,6 +33,8 @@ public:
   /// The tensor of that name, or null. The pointer lives as long as the table.
   const StoredTensor *find(std::string_view name) const;
   const std::map<std::string, StoredTensor, std::less<>> &tensors() const { return table; }
+  /// A tensor's name in quotes, for messages: behind its name in the file, where that is another.
+  std::string shown(std::string_view name) const;
   /// model.safetensors or the index, for messages about missing tensors.
   const std::string &path() const { return source; }
 
@@ -40,6 +45,7 @@ private:
   Status joinEightBit(const std::string &directory);
   Status addFolder(const std::string &directory, const std::string &folder);
   std::string source;
+  NameInFile nameInFile;
   std::map<std::string, StoredTensor, std::less<>> table;
 };
 

@@ -138,7 +138,9 @@ case(105, "key-of-another-type", file(keys={"llama.block_count": "1"}), '"llama.
 case(105, "epsilon", file(keys={"llama.attention.layer_norm_rms_epsilon": float("nan")}), '"llama.attention.layer_norm_rms_epsilon"', "not finite", seen=COMPILER)
 case(105, "rope-base", file(keys={"llama.rope.freq_base": 0.0}), "rope_theta", "above 0", seen=COMPILER)
 case(105, "unknown-key", file(keys={"llama.rope.twist": 3}), "llama.rope.twist", "--ignore-config-key=llama.rope.twist", seen=COMPILER)
-case(105, "missing-tensor", file(lambda t: t.pop("blk.0.ffn_up.weight")), "mlp.up_proj.weight", seen=COMPILER)
+case(105, "missing-tensor", file(lambda t: t.pop("blk.0.ffn_up.weight")), "1 missing tensor: \"blk.0.ffn_up.weight\" (\"model.layers.0.mlp.up_proj.weight\") [48, 32]", seen=COMPILER)
+case(105, "shape", file(lambda t: t.update({"blk.0.attn_k.weight": t["blk.0.attn_q.weight"]})),
+     '"blk.0.attn_k.weight" ("model.layers.0.self_attn.k_proj.weight") in', "is [32, 32], the configuration needs [16, 32]", seen=COMPILER)
 case(105, "embedding", file(lambda t: t.pop(HEAD)), f'"{HEAD}"', "not a whole model", seen=COMPILER)
 case(105, "twice-by-another-name", file(lambda t: t.update({"blk.0.attn_qkv.weight": numpy.zeros((64, WIDTH), numpy.float32)})), '"blk.0.attn_q', "self_attn.q_proj.weight",
      seen=COMPILER)

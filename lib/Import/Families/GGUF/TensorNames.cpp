@@ -46,6 +46,35 @@ std::string withExpert(std::string_view name, const std::string &number) {
   return text;
 }
 
+/// The number that "{}" stands for in the pattern, empty without one; nothing where the name is another.
+std::optional<std::string> matched(std::string_view pattern, std::string_view name) {
+  const size_t at = pattern.find("{}");
+  if (at == pattern.npos)
+    return pattern == name ? std::optional(std::string()) : std::nullopt;
+  const std::string_view behind = pattern.substr(at + 2);
+  if (name.size() < at + behind.size() || name.substr(0, at) != pattern.substr(0, at) || !name.ends_with(behind))
+    return std::nullopt;
+  const std::string_view number = name.substr(at, name.size() - at - behind.size());
+  return FileName::isNumber(number) ? std::optional(std::string(number)) : std::nullopt;
+}
+
+/// The file's name of a directory's tensor; empty: the architecture has none.
+std::string nameInFile(const Architecture &architecture, std::string_view name) {
+  std::string stem;
+  if (name.starts_with(architecture.layer)) {
+    name.remove_prefix(architecture.layer.size());
+    stem = "blk." + std::string(name.substr(0, name.find('.'))) + ".";
+    name.remove_prefix(std::min(name.size(), name.find('.') + 1));
+  }
+  const size_t dot = std::min(name.rfind('.'), name.size());
+  for (std::span<const Rename> list : architecture.tensors)
+    for (const Rename &rename : list)
+      for (std::string_view own : words(rename.own))
+        if (std::optional<std::string> number = matched(own, name.substr(0, dot)))
+          return withExpert(stem + std::string(rename.file), *number) + std::string(name.substr(dot));
+  return "";
+}
+
 const Rename *findRename(const Architecture &architecture, std::string_view part) {
   for (std::span<const Rename> list : architecture.tensors)
     for (const Rename &rename : list)
@@ -65,7 +94,9 @@ public:
         add(tensor);
     if (!failure)
       return failure.error();
-    return huggingface::TensorTable::of(file.path(), std::move(tensors));
+    return huggingface::TensorTable::of(file.path(), std::move(tensors), [&architecture = architecture](auto name) {
+      return nameInFile(architecture, name);
+    });
   }
 
 private:
