@@ -1,6 +1,7 @@
 //===- GenerationDefaults.cpp - generation_config.json of a GGUF file -------------------===//
 #include "lib/Formats/GGUF/TokenizerConfig.h"
 #include "lib/Support/Json.h"
+#include <cmath>
 #include <set>
 
 namespace rapt::gguf {
@@ -96,8 +97,8 @@ static Status addSampling(const Metadata &metadata, json::Object &members, std::
     samples = samples || name != "repetition_penalty";
     if (name == "temperature" && *given == 0)
       continue;
-    const auto whole = int64_t(*given);
-    members.emplace_back(name, name == "top_k" ? json::Value(whole) : json::Value(*given));
+    const bool isCount = name == "top_k" && std::abs(*given) < 0x1p53;
+    members.emplace_back(name, isCount ? json::Value(int64_t(*given)) : json::Value(*given));
   }
   if (samples)
     members.emplace_back("do_sample", json::Value(!isGreedy));

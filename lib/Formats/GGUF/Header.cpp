@@ -23,12 +23,10 @@ std::string gguf::describeOlderFormat(std::string_view head) {
   // Magic numbers of 32 bits, as little-endian machines wrote them.
   if (head.starts_with("lmgg"))
     return "this is a file of ggml before GGUF, or of whisper.cpp, neither of which is supported: give the Hugging "
-           "Face "
-           "directory of the model, or convert that to GGUF";
+           "Face directory of the model, or convert that to GGUF";
   if (head.starts_with("fmgg") || head.starts_with("tjgg"))
     return "this is a file of llama.cpp before GGUF (2023), which is not supported: download the model as GGUF, or "
-           "give "
-           "its Hugging Face directory";
+           "give its Hugging Face directory";
   if (head.starts_with("algg"))
     return "this is an adapter of llama.cpp before GGUF, which is not supported: give the base model's directory, and "
            "the adapter's as --adapter";

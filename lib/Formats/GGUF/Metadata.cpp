@@ -3,6 +3,7 @@
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
 #include <charconv>
+#include <cmath>
 #include <iterator>
 
 using namespace rapt;
@@ -61,6 +62,8 @@ Expected<std::optional<double>> Metadata::number(std::string_view key) const {
   const Value *value = find(key);
   if (!value)
     return std::optional<double>();
+  if (value->asNumber() && !std::isfinite(*value->asNumber()))
+    return fail(key, "its value is not finite");
   if (value->asNumber())
     return std::optional(value->type() == ValueType::Float32 ? shortestDecimal(float(*value->asNumber()))
                                                              : *value->asNumber());

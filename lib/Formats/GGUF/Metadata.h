@@ -84,8 +84,8 @@ public:
 
   const Value *find(std::string_view key) const;
   Expected<std::optional<int64_t>> integer(std::string_view key) const;
-  /// An integer counts as a number. Of an f32 it is the shortest decimal number that rounds to it, as it was before it
-  /// was written.
+  /// Finite. An integer counts as a number. Of an f32 it is the shortest decimal number that rounds to it, as it was
+  /// before it was written.
   Expected<std::optional<double>> number(std::string_view key) const;
   /// The integers 0 and 1 count as booleans.
   Expected<std::optional<bool>> boolean(std::string_view key) const;

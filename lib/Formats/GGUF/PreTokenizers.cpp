@@ -1,5 +1,4 @@
-//===- PreTokenizers.cpp --------------------------------------------------------===//
-//===----------------------------------------------------------------------===//
+//===- PreTokenizers.cpp - How words are cut, by the names of GGUF files ---------===//
 #include "lib/Formats/GGUF/PreTokenizers.h"
 #include "lib/Support/WordPatterns.h"
 #include "lib/Support/Words.h"

@@ -1,4 +1,4 @@
-//===- TokenTable.cpp ----------------------------------------------------------===//
+//===- TokenTable.cpp - The tokens of a GGUF file --------------------------------===//
 #include "lib/Formats/GGUF/TokenTable.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/Words.h"

@@ -1,4 +1,4 @@
-//===- Tokenizer.cpp ----------------------------------------------------------------------===//
+//===- Tokenizer.cpp - The files of a tokenizer ----------------------------------===//
 #include "lib/Formats/GGUF/Tokenizer.h"
 #include "lib/Formats/GGUF/TokenizerConfig.h"
 #include "lib/Formats/GGUF/TokenizerParts.h"

@@ -1,4 +1,4 @@
-//===- TokenizerConfig.cpp --------------------------------------------------------------===//
+//===- TokenizerConfig.cpp - tokenizer_config.json of a GGUF file ----------------===//
 #include "lib/Formats/GGUF/TokenizerConfig.h"
 #include "lib/Support/Json.h"
 

@@ -401,6 +401,8 @@ TEST(Sampling, Defaults) {
   EXPECT_EQ(Files(pairs.with("general.sampling.mirostat", integer(0))).notes.size(), 0u);
   EXPECT_EQ(Files(pairs.with("general.sampling.mirostat", integer(2))).notes,
             std::vector<std::string>{"a.gguf: key \"general.sampling.mirostat\": is not supported; it is ignored"});
+  EXPECT_EQ(errorOf(pairs.with("general.sampling.top_k", number(NAN))),
+            "a.gguf: key \"general.sampling.top_k\": its value is not finite");
   EXPECT_EQ(errorOf(pairs.with("general.sampling.temp", text("hot"))),
             "a.gguf: key \"general.sampling.temp\": its value is of type string, needed is a number");
 }

@@ -1,7 +1,6 @@
 //===- Translation.cpp - Keys of a GGUF file as those of config.json ------===//
 #include "lib/Import/Families/GGUF/Translation.h"
 #include <algorithm>
-#include <cmath>
 
 using namespace rapt;
 using namespace rapt::importing;
@@ -53,11 +52,7 @@ std::optional<int64_t> Translation::integer(std::string_view key, int64_t least,
 
 std::optional<double> Translation::number(std::string_view key) {
   pass(key);
-  std::optional<double> value = take(source.metadata().number(fullName(key)));
-  if (!value || std::isfinite(*value))
-    return value;
-  fail(key, "its value is not finite");
-  return std::nullopt;
+  return take(source.metadata().number(fullName(key)));
 }
 
 bool Translation::boolean(std::string_view key, bool fallback) {

@@ -41,7 +41,6 @@ public:
 
   // Values of the architecture's keys, which are named without it: "block_count".
   std::optional<int64_t> integer(std::string_view key, int64_t least, int64_t most);
-  /// Finite.
   std::optional<double> number(std::string_view key);
   bool boolean(std::string_view key, bool fallback);
   std::string text(std::string_view key);
