@@ -47,15 +47,11 @@ std::string modelLine(const artifact::Manifest &m) {
          grouped(m.model->parameters) + " parameters (" + m.model->sourceDtype + ")";
 }
 
-/// "bf16", "int8 keys, bf16 values", or "mixed" where layers differ.
-std::string cacheTypes(const artifact::Manifest::Cache &cache) {
-  if (cache.dtype != "mixed")
-    return cache.dtype;
-  const artifact::Manifest::Cache::Segment &first = cache.segments[0];
-  const bool same = std::all_of(cache.segments.begin(), cache.segments.end(), [&](const auto &segment) {
-    return segment.keyDtype == first.keyDtype && segment.valueDtype == first.valueDtype;
-  });
-  return same ? first.keyDtype + " keys, " + first.valueDtype + " values" : cache.dtype;
+std::string typesOf(const artifact::Manifest::Cache &cache) {
+  std::vector<CacheTypes> parts;
+  for (const artifact::Manifest::Cache::Segment &segment : cache.segments)
+    parts.push_back({segment.keyDtype, segment.valueDtype});
+  return cacheTypes(cache.dtype, parts);
 }
 
 /// Bytes of both caches for a token.
@@ -77,7 +73,7 @@ std::string limitsLine(const artifact::Manifest &m) {
   line += m.maxTokens ? grouped(m.maxTokens) + " tokens and " + grouped(m.maxRows) + " sequences per step"
                       : grouped(m.maxRows) + rows;
   if (m.cache)
-    line += "; cache: " + cacheCost(costOf(m)) + " (" + cacheTypes(*m.cache) + ")";
+    line += "; cache: " + cacheCost(costOf(m)) + " (" + typesOf(*m.cache) + ")";
   return line + stateCost(m.stateBytes);
 }
 

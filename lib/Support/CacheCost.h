@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace rapt {
 
@@ -27,6 +28,20 @@ inline std::string cacheCost(const CacheCost &cost) {
     return all;
   return (cost.bytes ? all + ", " : "") + grouped(uint64_t(cost.windowBytes)) + (cost.bytes ? "" : " bytes per token") +
          " of a window of " + grouped(uint64_t(cost.window));
+}
+
+/// The types in which some layers store keys and values.
+struct CacheTypes {
+  std::string keys, values;
+};
+
+/// "bf16"; "int8 keys, bf16 values" where these are the types of all `parts` of a cache whose type is "mixed"; "mixed"
+/// where layers differ.
+inline std::string cacheTypes(const std::string &type, const std::vector<CacheTypes> &parts) {
+  const bool same = std::all_of(parts.begin(), parts.end(), [&](const CacheTypes &part) {
+    return part.keys == parts[0].keys && part.values == parts[0].values;
+  });
+  return type != "mixed" || parts.empty() || !same ? type : parts[0].keys + " keys, " + parts[0].values + " values";
 }
 
 /// "; states: 8,192 bytes per sequence"; empty where there are none.

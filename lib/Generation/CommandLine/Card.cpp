@@ -47,6 +47,19 @@ std::string gpuLine(const rapt_module_info &i) {
   return *i.target_gpus ? "GPU: runs only on NVIDIA GPUs of " + std::string(i.target_gpus) + "\n" : "";
 }
 
+/// Types of the layers of a cache that has several.
+std::vector<CacheTypes> cacheParts(const json::Value &manifest) {
+  std::vector<CacheTypes> parts;
+  const json::Value *cache = manifest.find("cache"), *segments = cache ? cache->find("segments") : nullptr;
+  auto typeIn = [](const json::Value *part) {
+    const json::Value *type = part ? part->find("dtype") : nullptr;
+    return type && type->asString() ? *type->asString() : "";
+  };
+  for (const json::Value &segment : segments && segments->asArray() ? *segments->asArray() : json::Array())
+    parts.push_back({typeIn(segment.find("keys")), typeIn(segment.find("values"))});
+  return parts;
+}
+
 /// How weights are quantized, as a line; empty if they are not.
 std::string quantizationLine(const json::Value &manifest) {
   const json::Value *found = manifest.find("quantization");
@@ -185,7 +198,7 @@ int printCard(const Options &options) {
           grouped(info.max_rows) + " sequences per step" +
           (info.cache_block
                ? "; cache: " + cacheCost({info.cache_bytes_per_token, info.window_bytes_per_token, info.cache_window}) +
-                     " (" + info.cache_dtype + ")"
+                     " (" + cacheTypes(info.cache_dtype, cacheParts(*manifest)) + ")"
                : std::string()) +
           stateCost(info.state_bytes) + "\n";
     card += tryLine(options, info) + "\n";
