@@ -1,4 +1,5 @@
 #include "lib/Runtime/Context.h"
+#include "lib/Support/CacheCost.h"
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
@@ -9,7 +10,7 @@ using namespace rapt::runtime;
 
 namespace {
 
-constexpr int64_t defaultStepTokens = 512, defaultWanted = 64;
+constexpr int64_t defaultWanted = 64;
 constexpr int64_t most = int64_t(1) << 40;
 
 /// The caller's options and the hooks that they point at.
@@ -72,7 +73,7 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const
   l.table = window ? ceilDivide(l.positions, l.block) : tableOf(l.positions);
   l.sourceTable = tableOf(l.longestSource);
   int64_t cacheTokens = keepsTokens ? l.blocks * l.block : m.maxTokens;
-  l.tokens = std::min({o.max_step_tokens ? o.max_step_tokens : defaultStepTokens, m.maxTokens, cacheTokens});
+  l.tokens = std::min({o.max_step_tokens ? o.max_step_tokens : rapt::defaultStepTokens, m.maxTokens, cacheTokens});
   // Beside the keys of a window the cache holds the part that reads them, where it is not too small for that.
   const int64_t beside = (l.blocks - 1) * l.block - (window - 1 + l.slack);
   if (window && l.positions > l.blocks * l.block && beside > 0)
@@ -137,7 +138,7 @@ struct Plan {
     if (options.cache_tokens)
       return report.fail(RAPT_INVALID, "cache_tokens is %lld, but the model %s has no cache",
                          (long long)options.cache_tokens, m.name.c_str());
-    limits.tokens = options.max_step_tokens ? options.max_step_tokens : defaultStepTokens;
+    limits.tokens = options.max_step_tokens ? options.max_step_tokens : rapt::defaultStepTokens;
     limits.rows = options.max_step_rows;
     memory.weights = m.weightsFileBytes;
     memory.other = sizeof(rapt_context);

@@ -8,6 +8,9 @@
 
 namespace rapt {
 
+/// Tokens of a step where the context's options name no other number.
+inline constexpr int64_t defaultStepTokens = 512;
+
 /// Bytes of keys and values for a token: of layers that keep all tokens, and of those that keep a window of them.
 struct CacheCost {
   int64_t bytes = 0, windowBytes = 0;
@@ -15,9 +18,8 @@ struct CacheCost {
 
   /// Bytes for a sequence. Layers of a window keep the tokens of a step besides.
   uint64_t ofSequence(int64_t tokens) const {
-    constexpr int64_t defaultStep = 512;
     return uint64_t(bytes) * uint64_t(tokens) +
-           uint64_t(windowBytes) * uint64_t(std::min(tokens, window + defaultStep));
+           uint64_t(windowBytes) * uint64_t(std::min(tokens, window + defaultStepTokens));
   }
 };
 

@@ -12,6 +12,10 @@ std::string grouped(uint64_t number) {
   return digits;
 }
 
+std::string rapt::counted(uint64_t number, const std::string &what) {
+  return grouped(number) + " " + what + (number == 1 ? "" : "s");
+}
+
 std::string inUnits(uint64_t bytes) {
   static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
   double value = double(bytes);

@@ -8,6 +8,9 @@ namespace rapt {
 /// "1,234,567".
 std::string grouped(uint64_t number);
 
+/// "1 token", "1,234 tokens".
+std::string counted(uint64_t number, const std::string &what);
+
 /// "497.8 MB"; below 1,000 "12 bytes".
 std::string inUnits(uint64_t bytes);
 

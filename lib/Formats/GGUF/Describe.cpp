@@ -35,11 +35,6 @@ static std::string shown(const Value &value) {
   return "[" + list + rest + "]";
 }
 
-/// "1 tensor", "2 tensors".
-static std::string counted(size_t count, const std::string &what) {
-  return grouped(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 std::string gguf::describe(const File &file) {
   const auto &values = file.metadata().values();
   std::string text = shownPath(file.path()) + ": GGUF, " + counted(file.parts().size(), "file") + ", " +

@@ -38,7 +38,7 @@ Error Metadata::fail(std::string_view key, const std::string &what) const {
 Error Metadata::wrongType(std::string_view key, const Value &value, const char *wanted) const {
   if (value.asUnsigned())
     return fail(key, std::to_string(*value.asUnsigned()) + " is more than 2^63 - 1");
-  return fail(key, "its value is of type " + value.describeType() + ", needed is " + wanted);
+  return fail(key, "its value is of type " + value.describeType() + ", but must be " + wanted);
 }
 
 Expected<std::optional<int64_t>> Metadata::integer(std::string_view key) const {
@@ -80,7 +80,7 @@ Expected<std::optional<bool>> Metadata::boolean(std::string_view key) const {
   if (!given)
     return wrongType(key, *value, "a boolean");
   if (*given != 0 && *given != 1)
-    return fail(key, "its value is " + std::to_string(*given) + ", needed is a boolean");
+    return fail(key, "its value is " + std::to_string(*given) + ", but must be a boolean");
   return std::optional(*given == 1);
 }
 

@@ -8,6 +8,7 @@
 #include "lib/Formats/HuggingFace/RandomTensors.h"
 #include "lib/Formats/HuggingFace/TokenizerFiles.h"
 #include "lib/Support/CheckedMath.h"
+#include "lib/Support/Example.h"
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
@@ -206,9 +207,8 @@ Status ModelDescription::settleSideFiles(const std::string &directory, const std
   const DefaultClasses classes = options.defaultClasses ? options.defaultClasses(type) : DefaultClasses();
   settleTokenizer(classes, reader, sideFiles);
   RAPT_RETURN_IF_ERROR(completeTokenizer(tokenizer, type, sideFiles, notes));
-  const bool hasTokenizer = std::ranges::any_of(std::array{"tokenizer.json", "vocab.json", "vocab.txt"},
-                                                [&](const char *name) { return sideFiles.contains(name); });
-  if (!options.tokenizer.empty() && !hasTokenizer)
+  auto has = [&](const char *name) { return sideFiles.contains(name); };
+  if (!options.tokenizer.empty() && !hasTokenizer(has, /*writesOther=*/false))
     return Error{shownPath(options.tokenizer) + ": --tokenizer: this directory has no tokenizer.json"};
   settleGeneration(reader, sideFiles);
   RAPT_RETURN_IF_ERROR(settleProcessor(directory, classes, sideFiles, notes));

@@ -107,10 +107,6 @@ int64_t Model::inBlocks(int64_t tokens) const {
   return (tokens + block - 1) / block * block;
 }
 
-std::string counted(uint64_t number, const std::string &what) {
-  return grouped(number) + " " + what + (number == 1 ? "" : "s");
-}
-
 bool hasRoom(size_t bytes) {
   if (bytes == 0)
     return true;

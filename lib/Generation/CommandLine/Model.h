@@ -69,9 +69,6 @@ Outcome makeContext(const Options &options, int64_t tokens, Model &model);
 /// Prints or writes what was measured, at the end of a command that ends with `code`. Returns the exit status.
 int reportProfile(const Profiling &profile, int code);
 
-/// "1 token", "1,234 tokens"
-std::string counted(uint64_t number, const std::string &what);
-
 /// Whether the system gives as much memory: containers end the process where it does not.
 bool hasRoom(size_t bytes);
 

@@ -2,6 +2,7 @@
 #include "lib/Generation/CommandLine/ImageReader.h"
 #include "lib/Generation/CommandLine/Rows.h"
 #include "lib/Generation/CommandLine/SoundReader.h"
+#include "lib/Support/CacheCost.h"
 #include "lib/Support/EntryRoles.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
@@ -67,7 +68,7 @@ Outcome PromptVectors::chooseStep(Model &model) const {
     return {RAPT_BAD_FILE, tensors.error().message};
   if (std::find(tensors->begin(), tensors->end(), nameOf(EntryRole::SeenEnd)) == tensors->end())
     return {};
-  size_t most = 512; // rapt_context_options::max_step_tokens by default
+  size_t most = defaultStepTokens;
   for (const Vectors &vectors : images)
     most = std::max(most, vectors.count);
   model.stepTokens = std::min(int64_t(most), model.info.max_tokens);

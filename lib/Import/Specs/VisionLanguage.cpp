@@ -223,8 +223,8 @@ std::optional<int64_t> importing::readVideoId(huggingface::ModelDescription &mod
   std::optional<int64_t> id = config.getOptionalInt(key, 0, INT32_MAX);
   if (id)
     model.warn(shownPath(config.file()) + ": " + key +
-               " stands for videos, which are not supported; give frames of them "
-               "as images");
+               " stands for videos, which are not supported; give frames of them as "
+               "images");
   else if (!config.names(key))
     id = fallback;
   return id && *id < vocabulary ? id : std::nullopt;

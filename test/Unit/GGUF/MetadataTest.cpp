@@ -36,17 +36,18 @@ TEST_F(Values, Numbers) {
   EXPECT_EQ(**metadata.number("f64"), double(1e-5f));
   EXPECT_FALSE(metadata.integer("absent")->has_value());
   EXPECT_EQ(errorOf(metadata.integer("u64")), "a.gguf: key \"u64\": 9223372036854775808 is more than 2^63 - 1");
-  EXPECT_EQ(errorOf(metadata.integer("f32")), "a.gguf: key \"f32\": its value is of type f32, needed is an integer");
-  EXPECT_EQ(errorOf(metadata.integer("bool")), "a.gguf: key \"bool\": its value is of type bool, needed is an integer");
+  EXPECT_EQ(errorOf(metadata.integer("f32")), "a.gguf: key \"f32\": its value is of type f32, but must be an integer");
+  EXPECT_EQ(errorOf(metadata.integer("bool")),
+            "a.gguf: key \"bool\": its value is of type bool, but must be an integer");
   EXPECT_EQ(errorOf(metadata.number("texts")),
-            "a.gguf: key \"texts\": its value is of type array of string, needed is a number");
+            "a.gguf: key \"texts\": its value is of type array of string, but must be a number");
 }
 
 TEST_F(Values, BooleansAndTexts) {
   EXPECT_TRUE(**metadata.boolean("bool"));
-  EXPECT_EQ(errorOf(metadata.boolean("u8")), "a.gguf: key \"u8\": its value is 7, needed is a boolean");
+  EXPECT_EQ(errorOf(metadata.boolean("u8")), "a.gguf: key \"u8\": its value is 7, but must be a boolean");
   EXPECT_EQ(**metadata.text("text"), "x");
-  EXPECT_EQ(errorOf(metadata.text("u8")), "a.gguf: key \"u8\": its value is of type u8, needed is a string");
+  EXPECT_EQ(errorOf(metadata.text("u8")), "a.gguf: key \"u8\": its value is of type u8, but must be a string");
 }
 
 TEST_F(Values, Lists) {
@@ -58,7 +59,7 @@ TEST_F(Values, Lists) {
   EXPECT_TRUE((*metadata.texts("empty"))->empty());
   EXPECT_TRUE((*metadata.numbers("empty"))->empty());
   EXPECT_EQ(errorOf(metadata.integers("u8")),
-            "a.gguf: key \"u8\": its value is of type u8, needed is an array of integers");
+            "a.gguf: key \"u8\": its value is of type u8, but must be an array of integers");
 }
 
 TEST_F(Values, OfLayers) {

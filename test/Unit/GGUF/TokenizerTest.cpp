@@ -358,7 +358,7 @@ TEST(Templates, ByTheirNames) {
   EXPECT_EQ(errorOf(pairs.with("tokenizer.chat_template", text("\xff"))),
             "a.gguf: key \"tokenizer.chat_template\": is not valid UTF-8");
   EXPECT_EQ(errorOf(pairs.with("tokenizer.chat_template", integer(1))),
-            "a.gguf: key \"tokenizer.chat_template\": its value is of type u32, needed is a string");
+            "a.gguf: key \"tokenizer.chat_template\": its value is of type u32, but must be a string");
   Keys many = pairs;
   for (int i = 0; i < 64; ++i)
     many = many.with("tokenizer.chat_template.t" + std::to_string(100 + i), text("x"));
@@ -404,5 +404,5 @@ TEST(Sampling, Defaults) {
   EXPECT_EQ(errorOf(pairs.with("general.sampling.top_k", number(NAN))),
             "a.gguf: key \"general.sampling.top_k\": its value is not finite");
   EXPECT_EQ(errorOf(pairs.with("general.sampling.temp", text("hot"))),
-            "a.gguf: key \"general.sampling.temp\": its value is of type string, needed is a number");
+            "a.gguf: key \"general.sampling.temp\": its value is of type string, but must be a number");
 }

@@ -37,7 +37,7 @@ void importing::describeLlama(Translation &t) {
       setBiases(t, true);
   }
   const double theta = t.number("rope.freq_base").value_or(10000);
-  const int64_t positions = t.required("context_length", 1, 1 << 24);
+  const int64_t positions = t.required("context_length", 1, mostPositions);
   if (theta == 500000 && positions > 8192 && !t.has("rope_freqs.weight"))
     t.warn(
         "no tensor rope_freqs.weight: if this is Llama 3.1 or later, the file is older than August 2024, and texts of "

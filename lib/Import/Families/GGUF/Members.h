@@ -39,9 +39,6 @@ void describeStarcoder2(Translation &t);
 
 // Members that several architectures have.
 
-/// Bounds of numbers.
-inline constexpr int64_t mostWindow = int64_t(1) << 30, mostExperts = 1 << 12, mostInner = 1 << 20;
-
 /// Queries have a bias, whether they are in a tensor of their own or with keys and values.
 bool hasQueryBias(const Translation &t);
 /// attention_bias, of all its matrices or none, and mlp_bias.

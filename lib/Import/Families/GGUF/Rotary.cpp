@@ -45,7 +45,6 @@ json::Object yarn(Translation &t, double factor, int64_t original, double times)
 
 /// rope_scaling; empty: there is none.
 json::Object readScaling(Translation &t, int64_t rotated) {
-  constexpr int64_t mostPositions = 1 << 24;
   const int64_t positions = t.required("context_length", 1, mostPositions);
   const int64_t original = t.integer("rope.scaling.original_context_length", 1, mostPositions).value_or(positions);
   std::string type = t.text("rope.scaling.type");

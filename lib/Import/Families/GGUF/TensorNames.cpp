@@ -8,8 +8,6 @@ using namespace rapt;
 using namespace rapt::importing;
 using huggingface::StoredTensor;
 
-static constexpr int64_t mostExperts = 1 << 12;
-
 namespace {
 
 /// "blk.3.attn_q.weight" is layer "3", part "attn_q" and end ".weight"; of one expert's "blk.3.ffn_up.7.weight" the

@@ -5,8 +5,7 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-static constexpr int64_t mostWidth = 1 << 16, mostHeads = 1 << 12, mostChannels = 1 << 12, mostInner = 1 << 20,
-                         mostLayers = 1 << 17, mostPositions = 1 << 24;
+static constexpr int64_t mostWidth = 1 << 16, mostHeads = 1 << 12, mostChannels = 1 << 12, mostLayers = 1 << 17;
 
 Translation::Translation(const gguf::File &file, std::string_view architecture, const GivenMembers &given)
     : source(file), given(given), prefix(std::string(architecture) + ".") {
@@ -26,7 +25,7 @@ void Translation::warn(const std::string &line) { warnings.push_back(shownPath(s
 
 void Translation::assume(std::string_view member, const std::string &line) {
   if (std::ranges::none_of(given, [&](const auto &own) { return own.first == member; }))
-    warn("assumed is " + line);
+    warn("assuming " + line);
 }
 
 template <typename T> std::optional<T> Translation::take(Expected<std::optional<T>> value) {
@@ -40,8 +39,8 @@ std::optional<int64_t> Translation::within(std::string_view key, std::optional<i
                                            int64_t most) {
   if (!value || (*value >= least && *value <= most))
     return value;
-  fail(key, "its value is " + std::to_string(*value) + ", needed is an integer from " + std::to_string(least) + " to " +
-                std::to_string(most));
+  fail(key, "its value is " + std::to_string(*value) + ", but must be an integer from " + std::to_string(least) +
+                " to " + std::to_string(most));
   return std::nullopt;
 }
 

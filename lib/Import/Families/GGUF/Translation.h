@@ -14,6 +14,10 @@
 
 namespace rapt::importing {
 
+/// The largest sizes that are read.
+inline constexpr int64_t mostWindow = int64_t(1) << 30, mostExperts = 1 << 12, mostInner = 1 << 20,
+                         mostPositions = 1 << 24;
+
 /// Sizes that every decoder has. 1 where the file's are wrong, which is recorded.
 struct DecoderSizes {
   int64_t layers = 1, width = 1, heads = 1, keyHeads = 1;
