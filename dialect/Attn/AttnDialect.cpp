@@ -24,7 +24,6 @@ using namespace rapt::attn;
 #include "dialect/Attn/AttnDialect.cpp.inc"
 #include "dialect/Attn/AttnEnums.cpp.inc"
 #include "dialect/Attn/AttnInterfaces.cpp.inc"
-#include "dialect/Attn/AttnTypeEnums.cpp.inc"
 
 /// "[2, 3]", or "[]" of a single element.
 static ParseResult parseExtents(AsmParser &parser, SmallVector<int64_t> &extents) {

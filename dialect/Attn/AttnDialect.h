@@ -1,5 +1,6 @@
 //===- AttnDialect.h - The attention dialect ---------------------------*- C++ -*-===//
 #pragma once
+#include "dialect/Attn/QuantizedCode.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpImplementation.h"
@@ -8,7 +9,6 @@
 #include "dialect/Attn/AttnAttrInterfaces.h.inc"
 #include "dialect/Attn/AttnDialect.h.inc"
 #include "dialect/Attn/AttnEnums.h.inc"
-#include "dialect/Attn/AttnTypeEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/Attn/AttnAttrs.h.inc"
 

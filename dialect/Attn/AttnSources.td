@@ -90,12 +90,16 @@ def Attn_SourceAttr : Attn_Attr<"Source", "source"> {
   let description = [{
     `{layer}` in the name stands for the layer of a stacked parameter. Behind the name is the tensor's shape in the checkpoint, which may be
     left out where the parameter's type tells it: where no transform is a slice or a reshape, and no other tensor is concatenated.
-    The transforms are applied in order, from the tensor's values as f32.
+    The transforms are applied in order, from the tensor's values as f32. Before the shape is the code of a tensor that the checkpoint has in
+    quantized blocks along its last dim.
 
     Examples: `#attn.source<"wte.weight">`, `#attn.source<"layers.{layer}.q_proj.weight", transpose<1, 0>>`,
-    `#attn.source<"h.{layer}.attn.c_attn.weight" : 768x2304, slice<dim = 1, 0 to 768>, transpose<1, 0>, reshape<12x64x768>, scale<0.125>>`
+    `#attn.source<"h.{layer}.attn.c_attn.weight" : 768x2304, slice<dim = 1, 0 to 768>, transpose<1, 0>, reshape<12x64x768>, scale<0.125>>`,
+    `#attn.source<"layers.{layer}.q_proj.weight" : q4_k, transpose<1, 0>>`
   }];
-  let parameters = (ins StringRefParameter<"tensor name">:$name, OptionalParameter<"::mlir::DenseI64ArrayAttr">:$shape,
+  let parameters = (ins StringRefParameter<"tensor name">:$name,
+                        OptionalParameter<"::std::optional<::rapt::attn::QuantizedCode>">:$code,
+                        OptionalParameter<"::mlir::DenseI64ArrayAttr">:$shape,
                         OptionalArrayRefParameter<"::rapt::attn::SourceTransformInterface">:$transforms);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -107,6 +111,10 @@ def Attn_SourceAttr : Attn_Attr<"Source", "source"> {
     ::std::optional<::llvm::SmallVector<int64_t>> storedShape(::std::optional<::llvm::ArrayRef<int64_t>> part);
     /// This source with the checkpoint's shape.
     SourceAttr withShape(::llvm::ArrayRef<int64_t> shape);
+    /// This source with other transforms.
+    SourceAttr withTransforms(::llvm::ArrayRef<SourceTransformInterface> transforms);
+    /// The dim of the part along which blocks of the checkpoint lie whole; none where transforms cut or change them.
+    ::std::optional<int64_t> dimOfBlocks(::llvm::ArrayRef<int64_t> stored);
     /// This source as the transpose of a matrix.
     SourceAttr transposed();
     /// The transforms as text; empty without any.

@@ -46,15 +46,6 @@ def Attn_KVCacheType : Attn_Type<"KVCache", "kv_cache"> {
   }];
 }
 
-def Attn_QuantizedCode : I32EnumAttr<"QuantizedCode", "the integers of a quantized matrix", [
-    I32EnumAttrCase<"s8", 0>,  // -127..127, of activations
-    I32EnumAttrCase<"u8", 1>,  // 0..255, of weights
-    I32EnumAttrCase<"u4", 2>   // 0..15, of weights
-  ]> {
-  let cppNamespace = "::rapt::attn";
-  let genSpecializedAttr = 0;
-}
-
 def Attn_QuantizedType : Attn_Type<"Quantized", "quantized"> {
   let summary = "an element of a matrix that is stored as integers with scales";
   let description = [{
@@ -63,11 +54,15 @@ def Attn_QuantizedType : Attn_Type<"Quantized", "quantized"> {
     elements: heads that the weight file pads each. The zero is 0 of s8, 128 of u8 and 8 of u4, or a
     number of each group with `zero_points`. The weight file and a target define the memory layout of quantized values, scales and zero points.
 
+    Other codes are those that a checkpoint has in blocks, such as `q4_k` (lib/Support/BlockFormats.def). Their values are
+    scale * (number of the code - zero) + offset, where format and block say what these are; the group is the format's.
+
     Weights are unsigned and activations signed, as the dot instructions of x86 take them (`vpdpbusd`).
 
-    Examples: `!attn.quantized<u4 group 32 axis 0>`, `!attn.quantized<u8 group 64 axis 0 period 80>`
+    Examples: `!attn.quantized<u4 group 32 axis 0>`, `!attn.quantized<u8 group 64 axis 0 period 80>`,
+    `!attn.quantized<q6_k group 16 axis 1>`
   }];
-  let parameters = (ins EnumParameter<Attn_QuantizedCode>:$code, "int64_t":$group, "int64_t":$axis,
+  let parameters = (ins "::rapt::attn::QuantizedCode":$code, "int64_t":$group, "int64_t":$axis,
                         DefaultValuedParameter<"int64_t", "0">:$period,
                         DefaultValuedParameter<"bool", "false">:$zeroPoints);
   let assemblyFormat = [{
@@ -75,14 +70,18 @@ def Attn_QuantizedType : Attn_Type<"Quantized", "quantized"> {
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    int64_t bits() const { return getCode() == QuantizedCode::u4 ? 4 : 8; }
+    /// The format of a weight that is stored in blocks; null of others.
+    const BlockFormat *blocks() const { return blocksOf(getCode()); }
+    int64_t bits() const { return blocks() ? blocks()->bits : getCode() == QuantizedCode::u4 ? 4 : 8; }
     /// The zero of all groups where they have none of their own.
-    int64_t zero() const { return getCode() == QuantizedCode::s8 ? 0 : int64_t(1) << (bits() - 1); }
+    int64_t zero() const {
+      return blocks() ? blocks()->zero : getCode() == QuantizedCode::s8 ? 0 : int64_t(1) << (bits() - 1);
+    }
     /// Groups along the axis.
     int64_t groups(int64_t depth) const {
       return getGroup() == 0 ? 1 : ::llvm::divideCeil(depth, getGroup());
     }
-    /// Bytes of a matrix of `depth` rows and `columns` columns, without padding: values, scales in bf16, and zero points of a byte.
+    /// Bytes of a matrix of `depth` rows and `columns` columns, without padding: values, scales in bf16, and zero points of a byte; or blocks.
     int64_t matrixBytes(int64_t depth, int64_t columns) const;
     /// The type of the rows that are multiplied by this weight.
     QuantizedType ofRows() const;

@@ -107,16 +107,25 @@ using Transform = AnyOf<SliceAttr, TransposeAttr, ReshapeAttr, CastAttr, ScaleAt
 
 Attribute SourceAttr::parse(AsmParser &parser, Type) {
   std::string name;
+  std::optional<QuantizedCode> code;
   DenseI64ArrayAttr shape;
   SmallVector<SourceTransformInterface> transforms;
   const SMLoc begin = parser.getCurrentLocation();
   if (parser.parseLess() || parser.parseString(&name))
     return {};
   if (succeeded(parser.parseOptionalColon())) {
+    const SMLoc at = parser.getCurrentLocation();
+    if (StringRef keyword; succeeded(parser.parseOptionalKeyword(&keyword))) {
+      code = codeNamed(keyword);
+      if (!code || !blocksOf(*code))
+        return parser.emitError(at) << "a checkpoint has no blocks of '" << keyword << "'", Attribute();
+    }
     SmallVector<int64_t> extents;
-    if (parseShape(parser, extents))
+    if (code ? parser.parseDimensionList(extents, /*allowDynamic=*/false, /*withTrailingX=*/false)
+             : parseShape(parser, extents))
       return {};
-    shape = parser.getBuilder().getDenseI64ArrayAttr(extents);
+    if (!code || !extents.empty()) // blocks may have no shape behind them, but not that of a single element
+      shape = parser.getBuilder().getDenseI64ArrayAttr(extents);
   }
   while (succeeded(parser.parseOptionalComma())) {
     StringRef mnemonic;
@@ -129,17 +138,19 @@ Attribute SourceAttr::parse(AsmParser &parser, Type) {
   }
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<SourceAttr>(begin, parser.getContext(), StringRef(name), shape,
+  return parser.getChecked<SourceAttr>(begin, parser.getContext(), StringRef(name), code, shape,
                                        ArrayRef<SourceTransformInterface>(transforms));
 }
 
 void SourceAttr::print(AsmPrinter &printer) const {
   printer << "<";
   printer.printString(getName());
-  if (getShape()) {
+  if (getCode() || getShape())
     printer << " : ";
+  if (getCode())
+    printer << *getCode() << (getShape() ? " " : "");
+  if (getShape())
     printShape(printer, getShape().asArrayRef());
-  }
   for (SourceTransformInterface transform : getTransforms()) {
     printer << ", ";
     Transform::print(printer, transform);
@@ -241,11 +252,18 @@ LogicalResult AddAttr::verify(EmitError emitError, APFloat summand) {
 // Sources
 //===----------------------------------------------------------------------===//
 
-LogicalResult SourceAttr::verify(EmitError emitError, StringRef, DenseI64ArrayAttr shape,
+LogicalResult SourceAttr::verify(EmitError emitError, StringRef, std::optional<QuantizedCode> code,
+                                 DenseI64ArrayAttr shape,
                                  [[maybe_unused]] ArrayRef<SourceTransformInterface> transforms) {
   assert(llvm::all_of(transforms, [](SourceTransformInterface transform) { return bool(transform); }) &&
          "a transform is null");
-  return shape ? verifyShape(emitError, shape.asArrayRef()) : success();
+  if (!shape)
+    return success();
+  const BlockFormat *blocks = code ? blocksOf(*code) : nullptr;
+  if (blocks && (shape.empty() || shape.asArrayRef().back() % blocks->block != 0))
+    return emitError() << "a tensor of " << nameOf(*code) << " has rows of blocks of " << blocks->block << ", found ["
+                       << shape.asArrayRef() << "]";
+  return verifyShape(emitError, shape.asArrayRef());
 }
 
 FailureOr<SmallVector<int64_t>> SourceAttr::shapeOfPart(ArrayRef<int64_t> stored, EmitError emitError) {
@@ -269,7 +287,35 @@ std::optional<SmallVector<int64_t>> SourceAttr::storedShape(std::optional<ArrayR
 }
 
 SourceAttr SourceAttr::withShape(ArrayRef<int64_t> shape) {
-  return get(getContext(), getName(), DenseI64ArrayAttr::get(getContext(), shape), getTransforms());
+  return get(getContext(), getName(), getCode(), DenseI64ArrayAttr::get(getContext(), shape), getTransforms());
+}
+
+SourceAttr SourceAttr::withTransforms(ArrayRef<SourceTransformInterface> transforms) {
+  return get(getContext(), getName(), getCode(), getShape(), transforms);
+}
+
+std::optional<int64_t> SourceAttr::dimOfBlocks(ArrayRef<int64_t> stored) {
+  if (!getCode() || stored.empty())
+    return std::nullopt;
+  SmallVector<int64_t> shape(stored);
+  int64_t dim = int64_t(stored.size()) - 1;
+  for (Attribute transform : getTransforms()) {
+    if (auto slice = dyn_cast<SliceAttr>(transform)) {
+      shape[slice.getDim()] = slice.getEnd() - slice.getBegin();
+    } else if (auto transpose = dyn_cast<TransposeAttr>(transform)) {
+      shape = llvm::map_to_vector(transpose.getOrder(), [&](int64_t from) { return shape[from]; });
+      dim = llvm::find(transpose.getOrder(), dim) - transpose.getOrder().begin();
+    } else if (auto reshape = dyn_cast<ReshapeAttr>(transform);
+               reshape && dim + 1 == int64_t(shape.size()) && !reshape.getShape().empty()) {
+      shape.assign(reshape.getShape().begin(), reshape.getShape().end());
+      dim = int64_t(shape.size()) - 1;
+    } else {
+      return std::nullopt;
+    }
+    if (shape[dim] != stored.back())
+      return std::nullopt;
+  }
+  return dim;
 }
 
 SourceAttr SourceAttr::transposed() {
@@ -279,5 +325,5 @@ SourceAttr SourceAttr::transposed() {
     transforms.pop_back();
   else
     transforms.push_back(transpose);
-  return get(getContext(), getName(), getShape(), transforms);
+  return withTransforms(transforms);
 }

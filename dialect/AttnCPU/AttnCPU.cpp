@@ -161,6 +161,8 @@ LogicalResult PackedAttr::verify(function_ref<InFlightDiagnostic()> emitError, A
 /// The interleave factor of a parameter in the weight file.
 static int64_t interleaveInFile(Type element) {
   auto quantized = dyn_cast<QuantizedType>(element);
+  if (quantized && quantized.blocks())
+    return 4; // rows whose codes follow one another in a plane
   // A word of 32 bits has the interleaved values of a column.
   return quantized ? 32 / quantized.bits() : interleaveOf(element);
 }
@@ -281,8 +283,8 @@ LogicalResult QuantizedMatmulOp::verify() {
   auto type = cast<QuantizedType>(getWeight());
   int64_t depth = getDepth();
   if (type.getCode() == QuantizedCode::s8 || depth < 1 || depth > (int64_t(1) << 32))
-    return emitOpError() << "needs a weight of u8 or u4 with at least one row, found " << type << " of depth " << depth;
-  if (getUnpacked() && type.bits() != 4)
+    return emitOpError() << "needs a quantized weight with at least one row, found " << type << " of depth " << depth;
+  if (getUnpacked() && (type.bits() != 4 || type.blocks()))
     return emitOpError() << "unpacks a panel of 4 bits, not of " << type;
   const QuantizedLayout layout(type, depth);
   const RankedTensorType packed = layout.panelBytes(1), unpacked = layout.unpacked();

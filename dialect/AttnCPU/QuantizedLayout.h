@@ -11,7 +11,7 @@ namespace rapt::attn_cpu {
 class QuantizedLayout {
 public:
   QuantizedLayout(attn::QuantizedType type, int64_t depth)
-      : context(type.getContext()), file{uint8_t(type.bits()), type.getGroup(), type.getZeroPoints()}, depth(depth) {}
+      : context(type.getContext()), file(artifact::Quantization::of(type)), depth(depth) {}
   /// The rows that are multiplied by a weight of type `weight`. Those in words have 16 bits for each quantized value.
   static QuantizedLayout ofRows(attn::QuantizedType weight, int64_t depth, bool inWords) {
     QuantizedLayout layout(weight.ofRows(), depth);

@@ -74,7 +74,18 @@ Value weightsValue(const Manifest &m) {
 
 } // namespace
 
+/// "q4_k, q6_k as stored", in the order of the formats; empty without blocks.
+static std::string blocksOf(const std::vector<Parameter> &parameters) {
+  std::string names;
+  for (const BlockFormat &format : blockFormats)
+    if (std::ranges::any_of(parameters, [&](const Parameter &own) { return own.quantization.blocks == &format; }))
+      names += (names.empty() ? "" : ", ") + std::string(format.name);
+  return names.empty() ? names : names + " as stored";
+}
+
 std::string quantizationOf(const std::vector<Parameter> &parameters) {
+  if (std::string blocks = blocksOf(parameters); !blocks.empty())
+    return blocks;
   Quantization narrowest; // tables of w4 have 8 bits
   for (const Parameter &parameter : parameters)
     if (parameter.quantization && (!narrowest || parameter.quantization.bits < narrowest.bits))

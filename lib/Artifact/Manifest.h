@@ -51,7 +51,8 @@ struct Manifest {
   std::vector<json::Array> dispatches;
 };
 
-/// How the parameters are quantized, "w8a8", "w8, groups of 32" or "w4, groups of 64 with zeros"; empty if none is.
+/// How the parameters are quantized, "w8a8", "w8, groups of 32", "w4, groups of 64 with zeros" or "q4_k, q6_k as
+/// stored"; empty if none is.
 std::string quantizationOf(const std::vector<Parameter> &parameters);
 
 /// The least minor of the ABI that can run the artifact (rapt/artifact.h).

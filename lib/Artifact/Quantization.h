@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Artifact/Panels.h"
+#include "lib/Support/BlockFormat.h"
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -21,9 +22,16 @@ constexpr int64_t padPeriod(int64_t period) { return (period + leastGroup - 1) /
 
 /// How a matrix is quantized; 0 bits: not at all.
 struct Quantization {
-  uint8_t bits = 0;        ///< 4 or 8
-  int64_t group = 0;       ///< rows of a group: 32, 64 or 128; 0: all
-  bool zeroPoints = false; ///< groups of 4 bits have a zero of their own
+  uint8_t bits = 0;                    ///< 4 or 8; those of a code of blocks
+  int64_t group = 0;                   ///< rows of a group: 32, 64 or 128; 0: all
+  bool zeroPoints = false;             ///< groups of 4 bits have a zero of their own
+  const BlockFormat *blocks = nullptr; ///< of a matrix that the checkpoint has in blocks, whose groups are blocks here
+
+  /// That of an element type of the dialect.
+  template <typename Type> static Quantization of(Type type) {
+    const BlockFormat *blocks = type.blocks();
+    return {uint8_t(type.bits()), blocks ? blocks->block : type.getGroup(), type.getZeroPoints(), blocks};
+  }
 
   explicit operator bool() const { return bits != 0; }
   friend bool operator==(const Quantization &, const Quantization &) = default;
@@ -38,11 +46,15 @@ struct Quantization {
   int64_t groupRows(int64_t rows) const { return group == 0 ? paddedRows(rows) : group; }
   /// Bytes of a group of a panel of 32 columns: codes, 32 scales in bf16, and 64 bytes of zeros where it has them.
   int64_t codeBytes(int64_t rows) const { return groupRows(rows) * panelWidth * bits / 8; }
-  int64_t groupBytes(int64_t rows) const { return codeBytes(rows) + 64 + (zeroPoints ? 64 : 0); }
+  int64_t groupBytes(int64_t rows) const {
+    return blocks ? BlockLayout(*blocks, panelWidth).blockBytes() : codeBytes(rows) + 64 + (zeroPoints ? 64 : 0);
+  }
   /// Bytes of a group of one row-major row: codes, two of 4 bits in a byte (the first is the low half), the scale in
   /// bf16, and a byte of zero where it has one.
   int64_t rowCodeBytes(int64_t depth) const { return groupRows(depth) * bits / 8; }
-  int64_t rowGroupBytes(int64_t depth) const { return rowCodeBytes(depth) + 2 + (zeroPoints ? 1 : 0); }
+  int64_t rowGroupBytes(int64_t depth) const {
+    return blocks ? BlockLayout(*blocks, 1).blockBytes() : rowCodeBytes(depth) + 2 + (zeroPoints ? 1 : 0);
+  }
 };
 
 /// How far values are from what was stored: sums of squares.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "lib/Artifact/CodeBlock.h"
 #include "lib/Artifact/Parameter.h"
 #include "lib/Support/Expected.h"
 #include <cstddef>
@@ -17,6 +18,7 @@ namespace rapt::artifact {
 struct TensorInfo {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
+  const BlockSource *blocks = nullptr; ///< of a quantized matrix, whose numbers are read as f32
 };
 
 /// A set of named tensors in dense row-major order, little-endian.
@@ -32,6 +34,11 @@ public:
   /// at once. Offsets and sizes are multiples of the element size. A short read is an error that names file, tensor and
   /// numbers.
   virtual Status read(std::string_view name, uint64_t byteOffset, std::span<std::byte> out) const = 0;
+
+  /// The same of the bytes of a quantized matrix's blocks, as its BlockSource reads them.
+  virtual Status readBlocks(std::string_view name, uint64_t, std::span<std::byte>) const {
+    return Error{"tensor '" + std::string(name) + "' has no blocks"};
+  }
 };
 
 } // namespace rapt::artifact

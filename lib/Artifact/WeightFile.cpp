@@ -38,6 +38,8 @@ std::string elementOf(const Parameter &parameter) {
   const Quantization &how = parameter.quantization;
   if (!how)
     return nameOf(parameter.storage);
+  if (how.blocks)
+    return std::string(how.blocks->name);
   return "u" + std::to_string(how.bits) + (how.group ? "g" + std::to_string(how.group) : "") +
          (how.zeroPoints ? "z" : "");
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Artifact/WeightPacker.h"
+#include "lib/Artifact/BlockWriter.h"
 #include "lib/Artifact/QuantizedWriter.h"
 #include "lib/Artifact/Threads.h"
 #include "lib/Support/CheckedMath.h"
@@ -73,11 +74,16 @@ Expected<std::vector<Slot>> placeSlots(const std::vector<Parameter> &parameters)
   return slots;
 }
 
-using Writer = std::variant<ParameterWriter, QuantizedWriter>;
+using Writer = std::variant<ParameterWriter, QuantizedWriter, BlockWriter>;
 
 Expected<std::vector<Writer>> createWriters(const std::vector<Parameter> &parameters, const TensorReader &reader) {
   std::vector<Writer> writers;
   for (const Parameter &parameter : parameters) {
+    if (parameter.quantization.blocks) {
+      RAPT_ASSIGN_OR_RETURN(BlockWriter writer, BlockWriter::create(parameter, reader));
+      writers.push_back(std::move(writer));
+      continue;
+    }
     if (parameter.quantization) {
       RAPT_ASSIGN_OR_RETURN(QuantizedWriter writer, QuantizedWriter::create(parameter, reader));
       writers.push_back(std::move(writer));
@@ -126,10 +132,14 @@ Status Packing::fill(uint64_t begin, std::span<std::byte> piece, Scratch &scratc
     const std::span<std::byte> part = piece.subspan(from - begin, to - from);
     QuantizationError &error = found.slots.emplace_back();
     const Writer &writer = writers[slot->parameter];
-    const auto *quantized = std::get_if<QuantizedWriter>(&writer);
-    RAPT_RETURN_IF_ERROR(quantized
-                             ? quantized->write(slot->layer, from - slot->begin, part, scratch, error)
-                             : std::get<ParameterWriter>(writer).write(slot->layer, from - slot->begin, part, scratch));
+    RAPT_RETURN_IF_ERROR(std::visit(
+        [&](const auto &own) {
+          if constexpr (std::is_same_v<decltype(own), const QuantizedWriter &>)
+            return own.write(slot->layer, from - slot->begin, part, scratch, error);
+          else
+            return own.write(slot->layer, from - slot->begin, part, scratch);
+        },
+        writer));
     position = to;
   }
   std::memset(piece.data() + (position - begin), 0, end - position);
@@ -167,7 +177,7 @@ std::vector<MatrixError> collectErrors(const std::vector<Parameter> &parameters,
   std::vector<MatrixError> errors;
   for (size_t i = 0; i < slots.size(); ++i) {
     const Parameter &parameter = parameters[slots[i].parameter];
-    if (parameter.quantization)
+    if (parameter.quantization && !parameter.quantization.blocks)
       errors.push_back({sourceName(parameter.sources[0], parameter.layerNumber(slots[i].layer)), sums[i]});
   }
   return errors;

@@ -378,7 +378,7 @@ bool Compilation::writeStage() {
   if (options.dryRun)
     return true;
   Status written = writeText(paths.main, first().getText());
-  return written ? true : failOf(written);
+  return written ? saveWeights() : failOf(written);
 }
 
 /// Fills in what is known once layouts are materialized.
@@ -620,7 +620,7 @@ bool Compilation::writeCode() {
                   : emitVariant(0, emit == Emit::LLVMIR ? host::Output::LLVMIR : host::Output::Assembly, code)))
     return false;
   Status written = writeText(paths.main, code);
-  return written ? true : failOf(written);
+  return written ? saveWeights() : failOf(written);
 }
 
 /// The code of all variants in one object.
@@ -686,6 +686,10 @@ bool Compilation::makeCode(const std::string &object, const std::vector<std::str
 bool Compilation::saveWeights() {
   if (options.saveWeights.empty())
     return true;
+  if (!weights.reader && input.model) { // where nothing is packed
+    weights.reader = input.model->openTensors();
+    weights.names = input.model->tensorNames();
+  }
   if (!weights.reader)
     return fail(WrongUsage, "--save-weights needs tensors; " + shownPath(options.input) + " has none");
   phases.enter("saving weights", "bytes", weights.tensorBytes());

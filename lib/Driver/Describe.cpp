@@ -88,7 +88,7 @@ Expected<artifact::Parameter> describe(attn::ParameterOp op, const Target &targe
                       join->getDim()};
   parameter.layout = *inFile;
   if (auto how = dyn_cast<attn::QuantizedType>(op.getSliceType().getElementType()))
-    parameter.quantization = {uint8_t(how.bits()), how.getGroup(), how.getZeroPoints()};
+    parameter.quantization = artifact::Quantization::of(how);
   parameter.readByRows = op->hasAttr(attn::readByRowsAttr);
   parameter.offset = static_cast<uint64_t>(*op.getOffset());
   parameter.layerStride = static_cast<uint64_t>(*op.getStride());

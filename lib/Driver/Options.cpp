@@ -268,7 +268,7 @@ constexpr ToolOption<Options> table[] = {
      setAttentionOutputs<&Options::attentionWeights>},
     {{"attention-log-sum-exp", "", "[=LAYERS/HEADS]", "attention's log-sum-exp becomes an output; all, or 0,2-5/3"},
      setAttentionOutputs<&Options::attentionLogSumExp>},
-    {{"weights", "", "F", "model directory or weight file of a .mlir input"}, setWeights},
+    {{"weights", "", "F", "model directory, GGUF file or weight file of a .mlir input"}, setWeights},
     {{"random-weights", "", "SEED", "weights from a seed instead of the directory's"}, setSeed<&Options::randomSeed>},
     {{"save-weights", "", "F", "write the random weights as safetensors"}, setFile<&Options::saveWeights>},
     {{"no-weights", "", nullptr, "do not pack weights"}, setFlag<&Options::noWeights>},

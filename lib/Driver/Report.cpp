@@ -191,8 +191,10 @@ std::string driver::report(const artifact::Manifest &manifest, const OutputPaths
 
 std::string driver::quantizationReport(const std::vector<artifact::Parameter> &parameters,
                                        const std::vector<artifact::MatrixError> &errors, bool everyMatrix) {
-  if (errors.empty())
-    return {};
+  if (errors.empty()) {
+    const std::string stored = artifact::quantizationOf(parameters);
+    return stored.empty() ? "" : "quantized: " + stored + "\n";
+  }
   auto share = [](const artifact::QuantizationError &error) {
     char text[32];
     snprintf(text, sizeof text, "%.2f %%", 100 * error.relative());

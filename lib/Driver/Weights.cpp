@@ -1,5 +1,6 @@
 //===- Weights.cpp - Where the values of parameters come from --------------------------------===//
 #include "lib/Driver/Weights.h"
+#include "lib/Driver/ModelTensors.h"
 #include "lib/Formats/HuggingFace/CheckTensors.h"
 #include "lib/Formats/HuggingFace/MatmulTensors.h"
 #include "lib/Formats/HuggingFace/TensorTable.h"
@@ -40,6 +41,18 @@ static Expected<Weights> openDirectory(Input &input, const std::vector<artifact:
   return weights;
 }
 
+/// The tensors of a GGUF file, and what it has of a directory's side files.
+static Expected<Weights> openGGUF(Input &input, const std::vector<artifact::Parameter> &parameters,
+                                  const std::string &path) {
+  RAPT_ASSIGN_OR_RETURN(GGUFTensors tensors, openGGUFTensors(path));
+  for (const auto &[name, bytes] : tensors.files)
+    input.sections.push_back({name, bytes});
+  Weights weights;
+  weights.reader = std::move(tensors.reader);
+  weights.names = artifact::sourceTensors(parameters);
+  return weights;
+}
+
 static Expected<Weights> openAny(Input &input, const std::vector<artifact::Parameter> &parameters,
                                  const Options &options) {
   Weights weights;
@@ -53,6 +66,8 @@ static Expected<Weights> openAny(Input &input, const std::vector<artifact::Param
   if (options.weights.empty())
     return Error{shownPath(options.input) + ": has " + std::to_string(parameters.size()) +
                  " parameters; --weights=F gives their values, --no-weights leaves them out"};
+  if (isGGUFFile(options.weights))
+    return openGGUF(input, parameters, options.weights);
   struct stat status;
   if (stat(options.weights.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
     return openPacked(parameters, options.weights);

@@ -23,13 +23,13 @@ static void addCanonical(OpPassManager &passes, const PipelineOptions &options) 
   passes.addPass(createSymbolDCEPass());
   passes.addNestedPass<func::FuncOp>(createLoopInvariantCodeMotionPass());
   passes.addPass(createAttnMergeMatmuls());
-  if (options.quantize != "none") {
-    AttnQuantizeWeightsOptions quantization;
-    quantization.mode = options.quantize;
-    quantization.group = options.quantizeGroup;
-    quantization.zeroPoints = options.quantizeZeroPoint;
-    passes.addPass(createAttnQuantizeWeights(quantization));
-  }
+  if (options.quantize == "none" && !options.target->readsBlocks())
+    return;
+  AttnQuantizeWeightsOptions quantization;
+  quantization.mode = options.quantize == "none" ? "stored" : options.quantize;
+  quantization.group = options.quantizeGroup;
+  quantization.zeroPoints = options.quantizeZeroPoint;
+  passes.addPass(createAttnQuantizeWeights(quantization));
 }
 
 /// The target becomes part of the IR, and costs and tables, while shapes are logical. A device chooses tokens where

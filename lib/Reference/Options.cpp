@@ -39,7 +39,7 @@ constexpr ToolOption<Options> table[] = {
     {{"input", "", "NAME=F.npy", "an argument; may be repeated"}, addNamedFile<&Request::inputs>},
     {{"output", "", "NAME=F.npy", "where a result goes; may be repeated"}, addNamedFile<&Request::outputs>},
     {{"parameter", "", "NAME=F.npy", "an attn.parameter; may be repeated"}, addNamedFile<&Request::parameters>},
-    {{"weights", "", "DIR", "model directory with the parameters"}, setName<&Request::weights>},
+    {{"weights", "", "DIR", "model directory or GGUF file with the parameters"}, setName<&Request::weights>},
     {{"random-weights", "", "SEED", "parameters from a seed, as docs/RandomWeights.md says"}, setSeed<&Options::seed>},
     {{"tokens", "", "1,2,3", "a prompt as ids: print those that a model generates"}, setTokens},
     {{"max-new-tokens", "", "N", "stop after N new tokens"}, setNumber<&Options::maxNewTokens, 0>},

@@ -149,7 +149,30 @@ Expected<std::vector<double>> SourceParameters::readTensor(StringRef name, const
   return values;
 }
 
-Expected<std::vector<double>> SourceParameters::read(attn::ParameterOp parameter, int64_t layer) {
+Expected<std::vector<double>> SourceParameters::readBlocks(StringRef name, const artifact::TensorInfo &info,
+                                                           PartOfElement part) {
+  const BlockFormat &format = *info.blocks->format;
+  const int64_t count = llvm::product_of(info.shape);
+  std::vector<std::byte> stored(size_t(count / format.block) * info.blocks->bytes);
+  RAPT_RETURN_IF_ERROR(tensors.readBlocks(name.str(), 0, stored));
+  std::vector<double> values(count);
+  artifact::CodeBlock block;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t inBlock = i % format.block, group = inBlock / format.group;
+    if (inBlock == 0)
+      info.blocks->read(stored.data() + uint64_t(i / format.block) * info.blocks->bytes, block);
+    values[i] = part == PartOfElement::Number  ? double(numberOf(format, block.codes[inBlock]) - format.zero)
+                : part == PartOfElement::Scale ? artifact::scaleOf(format, block, group)
+                                               : artifact::offsetOf(format, block, group);
+  }
+  return values;
+}
+
+Expected<std::vector<double>> ParameterReader::readPart(attn::ParameterOp parameter, int64_t, PartOfElement) {
+  return wrong(parameter, "has blocks, which only the checkpoint's tensors give");
+}
+
+Expected<std::vector<double>> SourceParameters::readPart(attn::ParameterOp parameter, int64_t layer, PartOfElement of) {
   if (parameter.getLayout())
     return wrong(parameter, "has a layout, which the reference does not read");
   ArrayRef<int64_t> shape = parameter.getSliceType().getShape();
@@ -169,7 +192,13 @@ Expected<std::vector<double>> SourceParameters::read(attn::ParameterOp parameter
                                        : ", which " + source.textOfTransforms() + " makes a part of " + shown(shape)));
     if (llvm::product_of(part.shape) > maxElements)
       return wrong(parameter, "tensor '" + name + "' has more than " + std::to_string(maxElements) + " elements");
-    RAPT_ASSIGN_OR_RETURN(part.values, readTensor(name, *info));
+    if (of != PartOfElement::Value) {
+      const BlockFormat *format = source.getCode() ? attn::blocksOf(*source.getCode()) : nullptr;
+      if (!format || !info->blocks || info->blocks->format != format)
+        return wrong(parameter, "tensor '" + name + "' has no blocks of its type");
+    }
+    RAPT_ASSIGN_OR_RETURN(part.values,
+                          of == PartOfElement::Value ? readTensor(name, *info) : readBlocks(name, *info, of));
     for (attn::SourceTransformInterface transform : source.getTransforms()) {
       Part next = applyAny(transform, part);
       if (!isa<attn::SliceAttr, attn::TransposeAttr>(transform) && overflows(part, next))

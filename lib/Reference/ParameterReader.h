@@ -11,6 +11,9 @@ namespace rapt::reference {
 /// Name in the checkpoint of what `source` is in slice `layer` of its parameter.
 std::string tensorName(attn::ParameterOp parameter, attn::SourceAttr source, int64_t layer);
 
+/// What is read of a parameter's elements: those of blocks have a number of a code, scale and offset of their group.
+enum class PartOfElement : uint8_t { Value, Number, Scale, Offset };
+
 /// Values of attn.parameter symbols.
 class ParameterReader {
 public:
@@ -19,16 +22,23 @@ public:
   /// The logical values of slice `layer` (0 when not stacked) in row-major order, rounded to the parameter's type.
   /// Errors name the parameter, the source, and what differs.
   virtual Expected<std::vector<double>> read(attn::ParameterOp parameter, int64_t layer) = 0;
+
+  /// The same of a part of each element of a parameter that the checkpoint has in blocks.
+  virtual Expected<std::vector<double>> readPart(attn::ParameterOp parameter, int64_t layer, PartOfElement part);
 };
 
 /// Reads the sources that each attn.parameter names, applies their transforms one after the other, and joins them.
 class SourceParameters : public ParameterReader {
 public:
   explicit SourceParameters(const artifact::TensorReader &tensors) : tensors(tensors) {}
-  Expected<std::vector<double>> read(attn::ParameterOp parameter, int64_t layer) override;
+  Expected<std::vector<double>> read(attn::ParameterOp parameter, int64_t layer) override {
+    return readPart(parameter, layer, PartOfElement::Value);
+  }
+  Expected<std::vector<double>> readPart(attn::ParameterOp parameter, int64_t layer, PartOfElement part) override;
 
 private:
   Expected<std::vector<double>> readTensor(llvm::StringRef name, const artifact::TensorInfo &info);
+  Expected<std::vector<double>> readBlocks(llvm::StringRef name, const artifact::TensorInfo &info, PartOfElement part);
   const artifact::TensorReader &tensors;
 };
 
@@ -38,9 +48,6 @@ public:
   llvm::StringMap<NpyTensor> tensors;
   Expected<std::vector<double>> read(attn::ParameterOp parameter, int64_t layer) override;
 };
-
-/// The tensors of a model directory: model.safetensors or the shards of its index. Errors name the file.
-Expected<std::unique_ptr<artifact::TensorReader>> openTensors(const std::string &directory);
 
 /// Weights of docs/RandomWeights.md for every source in `module`. The ops that use a tensor tell its purpose:
 /// a table of attn.embedding is an embedding (also where it is a head too), the weight of attn.linear a weight

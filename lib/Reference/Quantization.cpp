@@ -30,7 +30,7 @@ template <typename S>
 Result<S> quantizeWeight(attn::ParameterSliceOp op, attn::QuantizedType type, std::vector<double> values) {
   ArrayRef<int64_t> shape = op.getValue().getType().getShape();
   int64_t depth = shape[type.getAxis()], lines = shape[1 - type.getAxis()];
-  artifact::Quantization how{uint8_t(type.bits()), type.getGroup(), type.getZeroPoints()};
+  const auto how = artifact::Quantization::of(type);
   Tensor<S> result{{shape.begin(), shape.end()}, std::vector<S>(values.size()), std::vector<int64_t>(values.size())};
   auto at = [&](int64_t line, int64_t i) { return type.getAxis() == 1 ? line * depth + i : i * lines + line; };
   SmallVector<int64_t> groups = groupsOf(type, depth);
@@ -86,12 +86,16 @@ std::vector<S> quantizedSums(attn::LinearOp op, const Tensor<S> &rows, const Ten
     for (int64_t j = 0; j < n; ++j)
       for (int64_t g = 0; g < groups; ++g) {
         const int64_t column = first[m] + j;
-        int64_t dot = 0;
+        int64_t dot = 0, sum = 0;
         for (int64_t i = begins[g]; i < begins[g + 1]; ++i) {
+          sum += rows.ints[m * depth + i];
           int64_t code = weight.ints[type.getAxis() == 1 ? column * depth + i : i * all + column];
           dot += rows.ints[m * depth + i] * (code - weight.zeros[column * groups + g]);
         }
-        sums[m * n + j] += S(dot) * weight.scales[column * groups + g] * rows.scales[m * groups + g];
+        S ofGroup = S(dot) * weight.scales[column * groups + g];
+        if (!weight.offsets.empty())
+          ofGroup += S(sum) * weight.offsets[column * groups + g];
+        sums[m * n + j] += ofGroup * rows.scales[m * groups + g];
       }
   return sums;
 }

@@ -7,7 +7,6 @@
 #include "lib/Formats/HuggingFace/MatmulTensors.h"
 #include "lib/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Formats/HuggingFace/RandomTensors.h"
-#include "lib/Formats/HuggingFace/TensorTable.h"
 #include "lib/Reference/ParameterReader.h"
 #include "lib/Reference/Run.h"
 #include "lib/Support/CommandFiles.h"
@@ -67,12 +66,6 @@ llvm::StringMap<Init> purposesOf(ModuleOp module) {
 }
 
 } // namespace
-
-Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::openTensors(const std::string &directory) {
-  std::vector<std::string> warnings; // about tensors beyond the index, which no parameter can name
-  RAPT_ASSIGN_OR_RETURN(huggingface::TensorTable table, huggingface::TensorTable::load(directory, warnings));
-  return huggingface::withMatmuls(huggingface::openSafeTensors(table));
-}
 
 Status rapt::reference::checkFiles(const Request &request) {
   CommandFiles files;

@@ -19,13 +19,15 @@ inline constexpr int64_t maxElements = int64_t(1) << 32;
 
 /// A dense tensor in row-major order. Float elements are in `floats`, integers of any width in `ints`. A quantized
 /// matrix has its values in `floats`, its codes in `ints`, and scale and zero of each group, lines of groups one after
-/// another: a line is a row of activations or what one column of a matmul sums over.
+/// another: a line is a row of activations or what one column of a matmul sums over. Of blocks, `ints` are the numbers
+/// of codes less the zero, and groups may have offsets.
 template <typename Scalar> struct Tensor {
   llvm::SmallVector<int64_t, 4> shape;
   std::vector<Scalar> floats;
   std::vector<int64_t> ints;
   std::vector<Scalar> scales = {};
   std::vector<int64_t> zeros = {};
+  std::vector<Scalar> offsets = {};
 
   int64_t size() const {
     int64_t count = 1;

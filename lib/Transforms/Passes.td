@@ -458,6 +458,9 @@ def AttnQuantizeWeights : Pass<"attn-quantize-weights", "::mlir::ModuleOp"> {
     `w4` keeps tables in 8 bits, above all a table that is the output head, too. Matrices with other users keep their type, as do tables of fewer than 32
     rows.
 
+    With `stored`, matrices that the checkpoint has in quantized blocks get the type of these, and no other is quantized. Where a matrix has a
+    reader that does not sum along the blocks, it stays what the blocks stand for. The other modes refuse such a checkpoint.
+
     ```mlir
     attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]
     func.func @f(%x: tensor<?x64xf32>) -> tensor<?x80xf32> {
@@ -478,7 +481,7 @@ def AttnQuantizeWeights : Pass<"attn-quantize-weights", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"mode", "mode", "std::string", "\"w8\"", "w8a8, w8 or w4">,
+    Option<"mode", "mode", "std::string", "\"w8\"", "w8a8, w8, w4, or stored: blocks of the checkpoint as they are">,
     Option<"group", "group", "int64_t", "32", "Rows of a group: 32, 64 or 128">,
     Option<"zeroPoints", "zero-points", "bool", "false", "Whether groups of w4 have a zero of their own">
   ];

@@ -77,20 +77,33 @@ int64_t periodOf(attn::LinearOp linear) {
 /// A parameter's first tensor, for messages.
 StringRef tensorOf(attn::ParameterOp parameter) { return cast<attn::SourceAttr>(parameter.getSources()[0]).getName(); }
 
+/// The code of blocks that a parameter's tensors have; none where these are numbers.
+std::optional<attn::QuantizedCode> storedCode(attn::ParameterOp parameter) {
+  return cast<attn::SourceAttr>(parameter.getSources()[0]).getCode();
+}
+
 struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
   using AttnQuantizeWeightsBase::AttnQuantizeWeightsBase;
 
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Imported)))
       return signalPassFailure();
+    if (mode == "stored")
+      return quantizeStored();
     if (mode != "w8a8" && mode != "w8" && mode != "w4") {
-      getOperation().emitError() << "quantization must be w8a8, w8 or w4, found '" << mode << "'";
+      getOperation().emitError() << "quantization must be w8a8, w8, w4 or stored, found '" << mode << "'";
       return signalPassFailure();
     }
     if (group != 32 && group != 64 && group != 128) {
       getOperation().emitError() << "groups have 32, 64 or 128 elements, found " << int64_t(group);
       return signalPassFailure();
     }
+    for (auto parameter : getOperation().getOps<attn::ParameterOp>())
+      if (std::optional<attn::QuantizedCode> code = storedCode(parameter)) {
+        parameter.emitOpError() << "cannot be quantized: the checkpoint has tensor '" << tensorOf(parameter) << "' in "
+                                << StringRef(attn::blocksOf(*code)->inFile) << ", which is quantized already";
+        return signalPassFailure();
+      }
     bool isAny = false;
     for (auto &[name, uses] : usesOf(getOperation())) {
       auto parameter = getOperation().lookupSymbol<attn::ParameterOp>(name);
@@ -105,6 +118,38 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
       getOperation().emitError("has no matrix that can be quantized: weights of matmuls and tables of look-ups");
       return signalPassFailure();
     }
+  }
+
+  /// Parameters whose sources are blocks get their type. Others keep the numbers that the blocks stand for.
+  void quantizeStored() {
+    for (auto &[name, uses] : usesOf(getOperation())) {
+      auto parameter = getOperation().lookupSymbol<attn::ParameterOp>(name);
+      if (attn::QuantizedType type = storedType(parameter, uses))
+        apply(parameter, uses, type);
+    }
+  }
+
+  /// The type of a parameter's blocks; null where its readers do not read blocks, or not along them.
+  attn::QuantizedType storedType(attn::ParameterOp parameter, const Uses &uses) {
+    const std::optional<attn::QuantizedCode> code = storedCode(parameter);
+    if (!code || uses.isOther || (uses.matmuls.empty() && !uses.isTable) || parameter.getSliceType().getRank() != 2)
+      return {};
+    std::optional<int64_t> axis;
+    for (auto source : parameter.getSources().getAsRange<attn::SourceAttr>()) {
+      const std::optional<int64_t> dim = source.dimOfBlocks(parameter.getStoredShape(source));
+      if (source.getCode() != code || !dim || (axis && dim != axis))
+        return {};
+      axis = dim;
+    }
+    if (std::optional<attn::JoinAttr> join = parameter.getJoin(); join && join->getDim() == *axis)
+      return {};
+    for (attn::LinearOp linear : uses.matmuls)
+      if (*axis != (linear.getTransposed() ? 1 : 0) || periodOf(linear) != 0)
+        return {};
+    if ((uses.isTable && *axis != 1) || parameter.getSliceType().getDimSize(*axis) > kMostDepth)
+      return {};
+    return attn::QuantizedType::get(&getContext(), *code, attn::blocksOf(*code)->group, *axis, /*period=*/0,
+                                    /*zeroPoints=*/false);
   }
 
   /// The type that a parameter gets: null where it keeps its own.

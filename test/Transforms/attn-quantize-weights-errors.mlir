@@ -1,7 +1,7 @@
 // RUN: rapt-opt %s --attn-quantize-weights="mode=w8 group=128" --split-input-file --verify-diagnostics
 // RUN: not rapt-opt %s --attn-quantize-weights="mode=w2" --split-input-file 2>&1 | FileCheck %s --check-prefix=MODE
 // RUN: not rapt-opt %s --attn-quantize-weights="group=48" --split-input-file 2>&1 | FileCheck %s --check-prefix=GROUP
-// MODE: quantization must be w8a8, w8 or w4, found 'w2'
+// MODE: quantization must be w8a8, w8, w4 or stored, found 'w2'
 // GROUP: groups have 32, 64 or 128 elements, found 48
 
 // Heads of 80 channels are padded to 96 each.
@@ -32,4 +32,14 @@ module {
     %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x32xf32> -> tensor<?x32xf32>
     return %y : tensor<?x32xf32>
   }
+}
+
+// -----
+
+// expected-error@+1 {{cannot be quantized: the checkpoint has tensor 'blocks' in Q4_K, which is quantized already}}
+attn.parameter @blocks : tensor<64x256xf32> from [#attn.source<"blocks" : q4_k>]
+func.func @f(%x: tensor<?x256xf32>) -> tensor<?x64xf32> {
+  %w = attn.parameter_slice @blocks : tensor<64x256xf32>
+  %y = attn.linear %x, %w transposed : tensor<?x256xf32>, tensor<64x256xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
 }

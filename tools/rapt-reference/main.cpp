@@ -2,6 +2,7 @@
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Driver/Batch.h"
 #include "lib/Driver/Diagnostics.h"
+#include "lib/Driver/ModelTensors.h"
 #include "lib/Reference/Options.h"
 #include "lib/Reference/ParameterReader.h"
 #include "lib/Support/BugReport.h"
@@ -29,15 +30,14 @@ using rapt::reference::fail;
 /// The parameters that the options ask for; `tensors` holds what they read.
 static Expected<std::unique_ptr<reference::ParameterReader>>
 openParameters(ModuleOp module, const reference::Options &options, std::unique_ptr<artifact::TensorReader> &tensors) {
-  const reference::Request &request = options.request;
   auto given = std::make_unique<reference::NpyParameters>();
-  for (const auto &[name, path] : request.parameters) {
+  for (const auto &[name, path] : options.request.parameters) {
     RAPT_ASSIGN_OR_RETURN(given->tensors[name], readNpy(path));
   }
-  if (!options.seed && request.weights.empty())
+  if (!options.seed && options.request.weights.empty())
     return std::unique_ptr<reference::ParameterReader>(std::move(given));
   RAPT_ASSIGN_OR_RETURN(tensors, options.seed ? reference::makeRandomTensors(module, *options.seed)
-                                              : reference::openTensors(request.weights));
+                                              : driver::openTensors(options.request.weights));
   return std::unique_ptr<reference::ParameterReader>(std::make_unique<reference::SourceParameters>(*tensors));
 }
 

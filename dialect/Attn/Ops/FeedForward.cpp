@@ -125,8 +125,8 @@ static LogicalResult verifyQuantized(LinearOp op) {
   if (!rows && !weight)
     return success();
   if (!rows || !weight || weight.getCode() == QuantizedCode::s8 || rows != weight.ofRows())
-    return op.emitOpError() << "needs rows of s8 in the groups of a weight of u8 or u4, found "
-                            << op.getInput().getType() << " and " << op.getWeight().getType();
+    return op.emitOpError() << "needs rows of s8 in the groups of a quantized weight, found " << op.getInput().getType()
+                            << " and " << op.getWeight().getType();
   int64_t axis = op.getTransposed() ? 1 : 0;
   if (weight.getAxis() != axis)
     return op.emitOpError() << "sums over axis " << axis << " of its weight, whose groups are along axis "

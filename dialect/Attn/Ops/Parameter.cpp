@@ -170,7 +170,7 @@ LogicalResult ParameterOp::verify() {
     return emitOpError() << "needs a float or quantized element type, found " << type;
   const std::optional<ParameterLayoutInterface> layout = getLayout();
   if (quantized && (quantized.getCode() == QuantizedCode::s8 || getLogicalShape().size() != 2))
-    return emitOpError() << "is quantized, but no matrix of u8 or u4: " << type;
+    return emitOpError() << "is quantized, but no matrix of u8, u4 or blocks: " << type;
   if (std::optional<uint64_t> layers = getLayers()) {
     if (static_cast<int64_t>(*layers) < 1 || static_cast<int64_t>(getFirstLayer()) < 0)
       return emitOpError() << "needs at least one layer and a first layer from 0 on, found "

@@ -2,11 +2,52 @@
 #include "dialect/Attn/AttnOps.h"
 
 using namespace mlir;
+using namespace rapt;
 using namespace rapt::attn;
 
-LogicalResult QuantizedType::verify(function_ref<InFlightDiagnostic()> emitError, QuantizedCode, int64_t group,
-                                    int64_t axis, int64_t period, bool) {
-  if (group != 0 && group != 32 && group != 64 && group != 128)
+const BlockFormat *rapt::attn::blocksOf(QuantizedCode code) {
+  return code > QuantizedCode::u4 ? &blockFormats[uint32_t(code) - uint32_t(QuantizedCode::u4) - 1] : nullptr;
+}
+
+QuantizedCode rapt::attn::codeOf(const BlockFormat &format) {
+  return QuantizedCode(uint32_t(QuantizedCode::u4) + 1 + uint32_t(&format - blockFormats));
+}
+
+StringRef rapt::attn::nameOf(QuantizedCode code) {
+  if (const BlockFormat *blocks = blocksOf(code))
+    return blocks->name;
+  return code == QuantizedCode::s8 ? "s8" : code == QuantizedCode::u8 ? "u8" : "u4";
+}
+
+std::optional<QuantizedCode> rapt::attn::codeNamed(StringRef name) {
+  for (QuantizedCode code : {QuantizedCode::s8, QuantizedCode::u8, QuantizedCode::u4})
+    if (nameOf(code) == name)
+      return code;
+  for (const BlockFormat &format : blockFormats)
+    if (StringRef(format.name) == name)
+      return codeOf(format);
+  return std::nullopt;
+}
+
+FailureOr<QuantizedCode> FieldParser<QuantizedCode, QuantizedCode>::parse(AsmParser &parser) {
+  StringRef name;
+  const SMLoc at = parser.getCurrentLocation();
+  if (parser.parseKeyword(&name))
+    return failure();
+  if (std::optional<QuantizedCode> code = codeNamed(name))
+    return *code;
+  return parser.emitError(at) << "there is no quantized code '" << name << "'";
+}
+
+LogicalResult QuantizedType::verify(function_ref<InFlightDiagnostic()> emitError, QuantizedCode code, int64_t group,
+                                    int64_t axis, int64_t period, bool hasZeroPoints) {
+  if (const BlockFormat *blocks = blocksOf(code)) {
+    if (group != blocks->group || period != 0 || hasZeroPoints)
+      return emitError() << "blocks of " << nameOf(code) << " have groups of " << blocks->group
+                         << ", no period and no zero points of their own";
+  } else if (group == 16 && code == QuantizedCode::s8) {
+    // rows for blocks
+  } else if (group != 0 && group != 32 && group != 64 && group != 128)
     return emitError() << "groups have 32, 64 or 128 elements, or 0 for all of them, found " << group;
   if (axis < 0 || axis > 1)
     return emitError() << "a matrix has the axes 0 and 1, found " << axis;
@@ -16,6 +57,8 @@ LogicalResult QuantizedType::verify(function_ref<InFlightDiagnostic()> emitError
 }
 
 int64_t QuantizedType::matrixBytes(int64_t depth, int64_t columns) const {
+  if (const BlockFormat *format = blocks())
+    return columns * llvm::divideCeil(depth, format->block) * BlockLayout(*format, 1).blockBytes();
   return columns * (llvm::divideCeil(depth * bits(), 8) + groups(depth) * (getZeroPoints() ? 3 : 2));
 }
 

@@ -1,5 +1,6 @@
 //===- Sources.cpp - A GGUF file's tensors as those of a directory ------------===//
 #include "lib/Formats/GGUF/Sources.h"
+#include "lib/Formats/GGUF/Blocks.h"
 #include "lib/Support/Json.h"
 #include <set>
 
@@ -36,7 +37,8 @@ Status gguf::requireReadTypes(const File &file) {
 StoredTensor gguf::wholeTensor(const Tensor &tensor, std::string name) {
   StoredTensor stored;
   stored.name = std::move(name);
-  stored.dtype = std::string(tensor.type->name); // a read type has the same name in both formats
+  stored.dtype = std::string(tensor.type->name); // a read type of floats has the same name in both formats
+  stored.blocks = findBlockSource(tensor.type->name);
   stored.shape = tensor.shape();
   stored.offset = tensor.offset;
   stored.bytes = tensor.bytes;

@@ -52,6 +52,10 @@ public:
     return {};
   }
 
+  Status readBlocks(std::string_view name, uint64_t byteOffset, std::span<std::byte> out) const override {
+    return base->readBlocks(name, byteOffset, out);
+  }
+
 private:
   struct Matmul {
     artifact::TensorInfo info;

@@ -37,7 +37,7 @@ Status ModelDescription::orientAdapters(std::span<const TensorRequest> requests,
                                         std::span<const ResolvedTensor> resolved) {
   std::set<std::string_view> seen;
   for (size_t i = 0; i < requests.size(); ++i) {
-    const auto &[name, dtype, shape] = resolved[i];
+    const auto &[name, dtype, shape, blocks] = resolved[i];
     if (!seen.insert(name).second)
       continue;
     auto orient = [&](LowRankChanges &changes, bool asStored) -> Status {

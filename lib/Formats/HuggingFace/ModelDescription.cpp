@@ -283,9 +283,12 @@ Expected<std::vector<ResolvedTensor>> ModelDescription::resolve(std::vector<Tens
                                                       : takeAsRequested(reader.file(), storage, requests));
   requested = std::move(requests);
   std::set<std::string_view> seen;
-  for (const ResolvedTensor &tensor : resolved)
+  for (ResolvedTensor &tensor : resolved) {
+    if (merged && merged->changes.contains(tensor.name))
+      tensor.blocks = nullptr; // its numbers are others than those of the blocks
     if (seen.insert(tensor.name).second)
       names.push_back(tensor.name);
+  }
   if (!fromCheckpoint)
     return resolved;
   RAPT_RETURN_IF_ERROR(orientAdapters(requested, resolved));

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "lib/Artifact/CodeBlock.h"
 #include "lib/Artifact/Parameter.h"
 #include "lib/Support/Expected.h"
 #include "lib/Support/File.h"
@@ -32,6 +33,8 @@ struct StoredTensor {
   /// For each row, the one of the file that it is; null: they lie in order. Of a vector, a row is an element.
   std::shared_ptr<const std::vector<int64_t>> rows = {};
   float addend = 0; ///< to be added to each number of the file, as f32, which the tensor then is of
+  /// How the rows of a quantized matrix are blocks, whose numbers are read as f32; null of others.
+  const artifact::BlockSource *blocks = nullptr;
 
   /// The element type when Rapt can compute with it.
   std::optional<artifact::DType> type() const;

@@ -134,6 +134,33 @@ static Status readSums(const StoredTensor &tensor, uint64_t byteOffset, std::spa
   return {};
 }
 
+/// Bytes of a quantized matrix's blocks.
+static Status readStored(const StoredTensor &tensor, uint64_t byteOffset, std::span<std::byte> out) {
+  return tensor.rows ? readRows(tensor, byteOffset, out) : readRange(tensor.name, tensor, byteOffset, out);
+}
+
+/// Numbers of a quantized matrix, a block at a time.
+static Status readNumbers(const StoredTensor &tensor, uint64_t byteOffset, std::span<std::byte> out) {
+  const artifact::BlockSource &source = *tensor.blocks;
+  const auto size = uint64_t(source.format->block) * sizeof(float);
+  std::array<float, artifact::CodeBlock::most> values;
+  std::vector<std::byte> stored(source.bytes);
+  artifact::CodeBlock block;
+  while (!out.empty()) {
+    RAPT_RETURN_IF_ERROR(readStored(tensor, byteOffset / size * source.bytes, stored));
+    source.read(stored.data(), block);
+    artifact::decode(*source.format, block, values.data());
+    if (tensor.addend != 0) // adding 0 would change the sign of a zero
+      for (float &value : values)
+        value += tensor.addend;
+    const size_t first = byteOffset % size, piece = std::min<uint64_t>(out.size(), size - first);
+    std::memcpy(out.data(), std::as_bytes(std::span(values)).data() + first, piece);
+    out = out.subspan(piece);
+    byteOffset += piece;
+  }
+  return {};
+}
+
 namespace {
 
 class SafeTensorsReader : public artifact::TensorReader {
@@ -141,7 +168,7 @@ public:
   explicit SafeTensorsReader(const TensorTable &table) {
     for (const auto &[name, tensor] : table.tensors())
       if (tensor.type())
-        tensors.emplace(name, Entry{{*tensor.type(), tensor.shape}, tensor});
+        tensors.emplace(name, Entry{{*tensor.type(), tensor.shape, tensor.blocks}, tensor});
   }
 
   const artifact::TensorInfo *find(std::string_view name) const override {
@@ -154,6 +181,8 @@ public:
     if (at == tensors.end())
       return Error{"tensor " + quoted(name) + " is not in the checkpoint"};
     const StoredTensor &tensor = at->second.tensor;
+    if (tensor.blocks)
+      return readNumbers(tensor, byteOffset, out);
     if (tensor.rows)
       return readRows(tensor, byteOffset, out);
     if (tensor.addend != 0)
@@ -162,6 +191,13 @@ public:
       return readMicroscaling(tensor, byteOffset, out);
     return eightBitFormat(tensor.dtype) ? readEightBit(tensor, byteOffset, out)
                                         : readRange(name, tensor, byteOffset, out);
+  }
+
+  Status readBlocks(std::string_view name, uint64_t byteOffset, std::span<std::byte> out) const override {
+    auto at = tensors.find(name);
+    if (at == tensors.end() || !at->second.tensor.blocks)
+      return TensorReader::readBlocks(name, byteOffset, out);
+    return readStored(at->second.tensor, byteOffset, out);
   }
 
 private:

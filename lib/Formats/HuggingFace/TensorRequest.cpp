@@ -56,7 +56,8 @@ Expected<std::vector<ResolvedTensor>> huggingface::resolveTensors(const TensorTa
       untyped.push_back(where + " is " + json::printable(tensor->dtype, 40) +
                         ", supported are F32, F16, BF16, F8_E4M3 and F8_E5M2");
     else
-      resolved.push_back({tensor->name, *tensor->type(), tensor->shape});
+      resolved.push_back(
+          {tensor->name, *tensor->type(), tensor->shape, tensor->blocks ? tensor->blocks->format : nullptr});
   }
   if (missing.empty() && misshaped.empty() && untyped.empty())
     return resolved;

@@ -33,6 +33,7 @@ struct ResolvedTensor {
   std::string name; ///< in the checkpoint
   artifact::DType dtype;
   std::vector<int64_t> shape;
+  const BlockFormat *blocks = nullptr; ///< of a quantized matrix, whose numbers are read as f32
 };
 
 /// Looks all requests up. Every missing, misshaped or wrongly typed tensor is in the one error, with file, expected and

@@ -83,9 +83,9 @@ void ParameterSet::addAdaptersOf(size_t index, huggingface::ModelDescription &mo
       if (!isFirst && !isConv1D)
         own.transforms = withRowsOf(rank, source)->transforms;
       for (const Run &run : weight.runs)
-        for (int64_t place = run.firstPlace; place < run.firstPlace + run.count; ++place) {
+        for (int64_t place : run.places) {
           const int64_t layer = numberOf(weight, place);
-          huggingface::AdapterTensor tensor{{run.dtype, stored}, nullptr, isFirst};
+          huggingface::AdapterTensor tensor{{run.storage.dtype, stored}, nullptr, isFirst};
           if (i)
             if (auto changed = adapters[i - 1].changes.find(artifact::sourceName(source, layer));
                 changed != adapters[i - 1].changes.end())

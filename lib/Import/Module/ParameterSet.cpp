@@ -188,23 +188,36 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::ve
   auto tensor = resolved.begin();
   for (Weight &weight : weights) {
     for (int64_t place = 0; place < layersOf(weight); ++place) {
-      const artifact::DType stored = tensor->dtype;
-      for (const artifact::Source &source : weight.sources)
-        if ((tensor++)->dtype != stored)
-          return Error{
-              "tensors \"" + weight.sources.front().name + "\" and \"" + source.name +
-              "\" of the checkpoint have different types, but are parts of one weight; convert it to one type"};
-      artifact::DType dtype = weight.shape.size() == 1 || weight.isTable ? artifact::DType::F32 : stored;
-      if (weight.runs.empty() || weight.runs.back().dtype != dtype)
-        weight.runs.push_back({place, 0, dtype, weight.symbol});
-      ++weight.runs.back().count;
+      RAPT_ASSIGN_OR_RETURN(Storage storage, storageOf(weight, {tensor, weight.sources.size()}));
+      tensor += int64_t(weight.sources.size());
+      auto run = llvm::find_if(weight.runs, [&](const Run &other) { return other.storage == storage; });
+      if (run == weight.runs.end())
+        run = &weight.runs.emplace_back(Run{{}, storage, weight.symbol});
+      run->places.push_back(place);
     }
     const bool isOne = llvm::count_if(weights, [&](const Weight &other) { return other.symbol == weight.symbol; }) == 1;
     if (weight.runs.size() > 1 || !isOne)
       for (Run &run : weight.runs)
-        run.symbol += "." + std::to_string(numberOf(weight, run.firstPlace));
+        run.symbol += "." + std::to_string(numberOf(weight, run.places.front()));
   }
   return {};
+}
+
+/// The storage of a weight in one layer, of which `sources` are the tensors.
+Expected<ParameterSet::Storage> ParameterSet::storageOf(const Weight &weight,
+                                                        std::span<const huggingface::ResolvedTensor> sources) {
+  Storage first{sources.front().dtype, sources.front().blocks};
+  bool isOne = true;
+  for (auto [i, source] : llvm::enumerate(sources)) {
+    isOne &= source.blocks == first.blocks;
+    if (source.dtype != first.dtype && !source.blocks && !first.blocks)
+      return Error{"tensors \"" + weight.sources.front().name + "\" and \"" + weight.sources[i].name +
+                   "\" of the checkpoint have different types, but are parts of one weight; convert it to one type"};
+  }
+  // A table that is read element by element is of f32, and so are numbers of different blocks beside one another.
+  if (weight.shape.size() == 1 || weight.isTable || !isOne)
+    return Storage{artifact::DType::F32, nullptr};
+  return first;
 }
 
 static Type elementType(MLIRContext *context, artifact::DType dtype) {
@@ -220,7 +233,7 @@ static Type elementType(MLIRContext *context, artifact::DType dtype) {
 }
 
 RankedTensorType ParameterSet::sliceType(MLIRContext *context, const Weight &weight, const Run &run) const {
-  return RankedTensorType::get(weight.shape, elementType(context, run.dtype));
+  return RankedTensorType::get(weight.shape, elementType(context, run.storage.dtype));
 }
 
 static attn::SourceTransformInterface toAttribute(MLIRContext *context, const artifact::Transform &transform) {
@@ -238,10 +251,12 @@ static attn::SourceTransformInterface toAttribute(MLIRContext *context, const ar
 }
 
 /// The shape is left out where it follows from the parameter's type, which it does not where there are other sources.
-static attn::SourceAttr toAttribute(MLIRContext *context, const artifact::Source &source, bool isAlone) {
+static attn::SourceAttr toAttribute(MLIRContext *context, const artifact::Source &source, const BlockFormat *blocks,
+                                    bool isAlone) {
   auto transforms = llvm::map_to_vector(
       source.transforms, [&](const artifact::Transform &transform) { return toAttribute(context, transform); });
-  auto result = attn::SourceAttr::get(context, source.name, /*shape=*/nullptr, transforms);
+  const std::optional<attn::QuantizedCode> code = blocks ? std::optional(attn::codeOf(*blocks)) : std::nullopt;
+  auto result = attn::SourceAttr::get(context, source.name, code, /*shape=*/nullptr, transforms);
   const bool isKnown = isAlone && result.storedShape(*artifact::shapeOf(source));
   return isKnown ? result : result.withShape(source.shape);
 }
@@ -250,26 +265,27 @@ void ParameterSet::declare(OpBuilder &builder) const {
   MLIRContext *context = builder.getContext();
   for (const Weight &weight : weights) {
     Location loc = NameLoc::get(builder.getStringAttr(weight.sources.front().name));
-    SmallVector<Attribute> sources;
-    for (const artifact::Source &source : weight.sources)
-      sources.push_back(toAttribute(context, source, weight.sources.size() == 1));
     attn::JoinAttr join;
-    if (sources.size() > 1)
+    if (weight.sources.size() > 1)
       join = attn::JoinAttr::get(context, attn::JoinKind::concat, weight.dim);
     for (const Run &run : weight.runs) {
+      SmallVector<Attribute> sources;
+      for (const artifact::Source &source : weight.sources)
+        sources.push_back(toAttribute(context, source, run.storage.blocks, weight.sources.size() == 1));
       RankedTensorType type = sliceType(context, weight, run);
       IntegerAttr layers;
       DenseI64ArrayAttr numbers;
       if (weight.stack) {
-        SmallVector<int64_t> shape{run.count};
+        const auto count = int64_t(run.places.size());
+        SmallVector<int64_t> shape{count};
         llvm::append_range(shape, weight.shape);
         type = RankedTensorType::get(shape, type.getElementType());
-        layers = builder.getI64IntegerAttr(run.count);
-        if (ArrayRef<int64_t> all = weight.stack->numbers; !all.empty())
-          numbers = builder.getDenseI64ArrayAttr(all.slice(run.firstPlace, run.count));
+        layers = builder.getI64IntegerAttr(count);
+        if (!weight.stack->numbers.empty() || !run.isWhole())
+          numbers = builder.getDenseI64ArrayAttr(numbersOf(weight, run));
       }
       attn::ParameterOp::create(builder, loc, builder.getStringAttr(run.symbol), TypeAttr::get(type), layers,
-                                builder.getI64IntegerAttr(numbers ? 0 : numberOf(weight, run.firstPlace)), numbers,
+                                builder.getI64IntegerAttr(numbers ? 0 : numberOf(weight, run.places.front())), numbers,
                                 join, builder.getArrayAttr(sources),
                                 /*layout=*/nullptr, /*offset=*/nullptr, /*stride=*/nullptr);
     }
@@ -278,9 +294,14 @@ void ParameterSet::declare(OpBuilder &builder) const {
 
 size_t ParameterSet::runOf(const Weight &weight, int64_t layer) {
   const int64_t place = weight.stack->placeOf(layer);
-  const auto *run = llvm::find_if(
-      weight.runs, [&](const Run &some) { return place >= some.firstPlace && place < some.firstPlace + some.count; });
-  return run - weight.runs.begin();
+  return llvm::find_if(weight.runs, [&](const Run &run) { return run.hasPlace(place); }) - weight.runs.begin();
+}
+
+LayerNumbers ParameterSet::numbersOf(const Weight &weight, const Run &run) {
+  LayerNumbers numbers;
+  for (int64_t place : run.places)
+    numbers.push_back(numberOf(weight, place));
+  return numbers;
 }
 
 std::vector<unsigned> ParameterSet::sections(const Stack &stack) const {
@@ -299,10 +320,19 @@ std::vector<unsigned> ParameterSet::sections(const Stack &stack) const {
 
 std::vector<LayerNumbers> ParameterSet::scattered(const Stack &stack) const {
   std::vector<LayerNumbers> lists;
-  for (const Weight &weight : weights)
-    if (weight.stack && weight.stack->name == stack.name && !weight.stack->numbers.empty() &&
-        !llvm::is_contained(lists, weight.stack->numbers))
-      lists.push_back(weight.stack->numbers);
+  auto add = [&](const LayerNumbers &list) {
+    if (!llvm::is_contained(lists, list))
+      lists.push_back(list);
+  };
+  for (const Weight &weight : weights) {
+    if (!weight.stack || weight.stack->name != stack.name)
+      continue;
+    if (!weight.stack->numbers.empty())
+      add(weight.stack->numbers);
+    for (const Run &run : weight.runs)
+      if (!run.isWhole())
+        add(numbersOf(weight, run));
+  }
   return lists;
 }
 
@@ -316,8 +346,11 @@ Value ParameterSet::read(OpBuilder &builder, Location loc, StringRef symbol, con
     run = &weight->runs[runOf(*weight, layer->example)];
     const LayerNumbers &numbers = weight->stack->numbers;
     const bool isListed = !numbers.empty();
-    index = isListed ? layer->placeAmong(numbers) : layer->number;
-    if (const int64_t first = isListed ? run->firstPlace : numberOf(*weight, run->firstPlace)) {
+    const int64_t firstPlace = run->places.front();
+    index = !run->isWhole() ? layer->placeAmong(numbersOf(*weight, *run))
+            : isListed      ? layer->placeAmong(numbers)
+                            : layer->number;
+    if (const int64_t first = !run->isWhole() ? 0 : isListed ? firstPlace : numberOf(*weight, firstPlace)) {
       Value begin = arith::ConstantIndexOp::create(builder, loc, first);
       index = arith::SubIOp::create(builder, loc, index, begin);
     }

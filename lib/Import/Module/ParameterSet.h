@@ -131,12 +131,19 @@ public:
   int64_t elements() const;
 
 private:
-  /// Layers of one storage type that follow one another in the weight's stack, or the one tensor of a weight that is
-  /// not stacked.
-  struct Run {
-    int64_t firstPlace, count; ///< the place of its first layer in the weight's stack
+  /// How the checkpoint stores a tensor.
+  struct Storage {
     artifact::DType dtype;
+    const BlockFormat *blocks; ///< of a quantized matrix, whose dtype is f32
+    bool operator==(const Storage &) const = default;
+  };
+  /// Layers of one storage, or the one tensor of a weight that is not stacked.
+  struct Run {
+    std::vector<int64_t> places; ///< of its layers in the weight's stack, ascending
+    Storage storage;
     std::string symbol;
+    bool hasPlace(int64_t place) const { return std::ranges::binary_search(places, place); }
+    bool isWhole() const { return places.back() - places.front() + 1 == int64_t(places.size()); }
   };
   struct Weight {
     std::string symbol;
@@ -161,6 +168,8 @@ private:
   const Weight *find(llvm::StringRef symbol, const LayerRef *layer = nullptr) const;
   Status resolveHead(huggingface::ModelDescription &model);
   void addAdaptersOf(size_t index, huggingface::ModelDescription &model, int64_t rank);
+  static Expected<Storage> storageOf(const Weight &weight, std::span<const huggingface::ResolvedTensor> sources);
+  static LayerNumbers numbersOf(const Weight &weight, const Run &run);
   mlir::RankedTensorType sliceType(mlir::MLIRContext *context, const Weight &weight, const Run &run) const;
 
   std::vector<Weight> weights;

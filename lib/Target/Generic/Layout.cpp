@@ -9,6 +9,7 @@
 #include "lib/Artifact/Rows.h"
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 #include "lib/Conversion/AttnToLinalg/Generic.h"
+#include "lib/Conversion/BlockElements.h"
 #include "lib/Host/CacheMemory.h"
 #include "lib/Host/WeightOffsets.h"
 #include "lib/Target/Generic/Passes.h"
@@ -36,9 +37,7 @@ attn::ParameterOp parameterOf(attn::ParameterSliceOp slice) {
 }
 
 /// How the weight file quantizes a matrix.
-artifact::Quantization inFile(attn::QuantizedType type) {
-  return {uint8_t(type.bits()), type.getGroup(), type.getZeroPoints()};
-}
+artifact::Quantization inFile(attn::QuantizedType type) { return artifact::Quantization::of(type); }
 
 /// The bytes of a quantized matrix, [rows, groups along the columns, bytes of a group].
 RankedTensorType inWeightFile(RankedTensorType stored) {
@@ -101,6 +100,9 @@ struct QuantizedMatrix {
     auto place = [&](AffineExpr expr) { return asValue(b, affineOf(b, expr, {OpFoldResult(row)})); };
     if (const int64_t period = type.getPeriod())
       r = r.floorDiv(period) * (stored / (depth / period)) + r % period;
+    if (const BlockFormat *format = type.blocks())
+      return readBlockElement(b, BlockLayout(*format, 1), row, tile::index(b, 0),
+                              [&](Value block, Value byte) { return byteAt(b, column, block, byte); });
     const artifact::Quantization file = inFile(type);
     const int64_t ofGroup = file.groupRows(stored), codes = file.rowCodeBytes(stored), inByte = 8 / type.bits();
     Value group = place(r.floorDiv(ofGroup));

@@ -34,6 +34,11 @@ attn::ParameterOp parameterOf(attn::ParameterSliceOp slice) {
   return SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(slice, slice.getParameterAttr());
 }
 
+/// The code of blocks that the checkpoint has, or nothing.
+std::optional<attn::QuantizedCode> codeOf(attn::ParameterOp parameter) {
+  return cast<attn::SourceAttr>(parameter.getSources()[0]).getCode();
+}
+
 /// Whether the epilogue is the sum and one vector's element, in either order.
 bool addsVector(attn::LinearOp linear) {
   if (linear.getExtras().size() != 1 || cast<RankedTensorType>(linear.getExtras()[0].getType()).getRank() != 1)
@@ -104,6 +109,7 @@ StringRef difference(Part a, Part b) {
   if (channelsOf(a) != channelsOf(b))
     return "their heads have different widths";
   if (a.weight.getType().getElementType() != b.weight.getType().getElementType() ||
+      codeOf(parameterOf(a.weight)) != codeOf(parameterOf(b.weight)) ||
       (a.bias && a.bias.getType().getElementType() != b.bias.getType().getElementType()))
     return "they are stored in different types";
   if (a.linear.getType().getElementType() != b.linear.getType().getElementType())

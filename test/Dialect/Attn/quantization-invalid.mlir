@@ -15,12 +15,12 @@ func.func private @f(tensor<4x4x!attn.quantized<u8 group 0 axis 1 period -3>>)
 
 // -----
 
-// expected-error@+1 {{is quantized, but no matrix of u8 or u4}}
+// expected-error@+1 {{is quantized, but no matrix of u8, u4 or blocks}}
 attn.parameter @b : tensor<64x!attn.quantized<u8 group 32 axis 0>> from [#attn.source<"b">]
 
 // -----
 
-// expected-error@+1 {{is quantized, but no matrix of u8 or u4}}
+// expected-error@+1 {{is quantized, but no matrix of u8, u4 or blocks}}
 attn.parameter @b : tensor<64x64x!attn.quantized<s8 group 32 axis 0>> from [#attn.source<"b">]
 
 // -----
@@ -43,7 +43,7 @@ func.func @f(%x: tensor<?x64xf32>) {
 
 // Only one operand is quantized.
 func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x96x!attn.quantized<u4 group 32 axis 0>>) {
-  // expected-error@+1 {{needs rows of s8 in the groups of a weight of u8 or u4}}
+  // expected-error@+1 {{needs rows of s8 in the groups of a quantized weight}}
   %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x96x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x96xf32>
   return
 }
@@ -52,7 +52,7 @@ func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x96x!attn.quantized<u4 group 32 
 
 // Groups of other sizes.
 func.func @f(%x: tensor<?x64x!attn.quantized<s8 group 64 axis 1>>, %w: tensor<64x96x!attn.quantized<u4 group 32 axis 0>>) {
-  // expected-error@+1 {{needs rows of s8 in the groups of a weight of u8 or u4}}
+  // expected-error@+1 {{needs rows of s8 in the groups of a quantized weight}}
   %y = attn.linear %x, %w : tensor<?x64x!attn.quantized<s8 group 64 axis 1>>, tensor<64x96x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x96xf32>
   return
 }
@@ -64,3 +64,24 @@ func.func @f(%x: tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, %w: tensor<96
   %y = attn.linear %x, %w transposed : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<96x64x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x96xf32>
   return
 }
+
+// -----
+
+// expected-error@+2 {{there is no quantized code 'q9_k'}}
+// expected-error@+1 {{failed to parse Attn_QuantizedType parameter 'code'}}
+func.func private @f(tensor<4x4x!attn.quantized<q9_k group 32 axis 0>>)
+
+// -----
+
+// expected-error@+1 {{blocks of q6_k have groups of 16, no period and no zero points of their own}}
+func.func private @f(tensor<4x4x!attn.quantized<q6_k group 32 axis 0>>)
+
+// -----
+
+// expected-error@+1 {{blocks of q4_0 have groups of 32, no period and no zero points of their own}}
+func.func private @f(tensor<4x4x!attn.quantized<q4_0 group 32 axis 0 period 80>>)
+
+// -----
+
+// expected-error@+1 {{groups have 32, 64 or 128 elements, or 0 for all of them, found 16}}
+func.func private @f(tensor<4x4x!attn.quantized<u4 group 16 axis 0>>)

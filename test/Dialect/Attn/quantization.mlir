@@ -5,6 +5,15 @@ attn.parameter @w : tensor<64x96x!attn.quantized<u4 group 32 axis 0>> from [#att
 // CHECK: attn.parameter @z layers 2 : tensor<2x160x32x!attn.quantized<u4 group 32 axis 0 period 80 zero_points = true>>
 attn.parameter @z layers 2 : tensor<2x160x32x!attn.quantized<u4 group 32 axis 0 period 80 zero_points = true>> from [#attn.source<"z.{layer}">]
 
+// Blocks of a checkpoint, and rows for groups of 16.
+// CHECK: attn.parameter @blocks : tensor<64x256x!attn.quantized<q6_k group 16 axis 1>> from [#attn.source<"blocks" : q6_k>]
+attn.parameter @blocks : tensor<64x256x!attn.quantized<q6_k group 16 axis 1>> from [#attn.source<"blocks" : q6_k>]
+// CHECK: attn.parameter @some : tensor<256x32xf32> from [#attn.source<"blocks" : q6_k 64x256, slice<dim = 0, 32 to 64>, transpose<1, 0>>]
+attn.parameter @some : tensor<256x32xf32> from [#attn.source<"blocks" : q6_k 64x256, slice<dim = 0, 32 to 64>, transpose<1, 0>>]
+// CHECK-LABEL: @rows
+// CHECK-SAME: tensor<?x256x!attn.quantized<s8 group 16 axis 1>>
+func.func private @rows(tensor<?x256x!attn.quantized<s8 group 16 axis 1>>)
+
 // CHECK-LABEL: @product
 func.func @product(%x: tensor<?x64xf32>) -> tensor<?x96xf32> {
   // CHECK: attn.quantize_rows %{{.*}} : tensor<?x64xf32> -> tensor<?x64x!attn.quantized<s8 group 32 axis 1>>

@@ -139,3 +139,18 @@ attn.parameter @w : tensor<4x2xf32> from concat<dim = 0> [#attn.source<"a" : 2x2
 
 // expected-error@+1 {{stacks 2 sources along dim 0 of [3, 2]}}
 attn.parameter @w : tensor<3x2xf32> from stack<dim = 0> [#attn.source<"a">, #attn.source<"b">]
+
+// -----
+
+// expected-error@+1 {{a checkpoint has no blocks of 'u4'}}
+attn.parameter @w : tensor<64x256xf32> from [#attn.source<"w" : u4>]
+
+// -----
+
+// expected-error@+1 {{a checkpoint has no blocks of 'q9_k'}}
+attn.parameter @w : tensor<64x256xf32> from [#attn.source<"w" : q9_k>]
+
+// -----
+
+// expected-error@+1 {{a tensor of q4_k has rows of blocks of 256, found [64, 320]}}
+attn.parameter @w : tensor<64x320xf32> from [#attn.source<"w" : q4_k 64x320>]

@@ -95,7 +95,7 @@ func.func @f(%rows: tensor<1x128xi8>, %panels: tensor<3x2x1088xi8>, %dest: tenso
 // -----
 
 func.func @f(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) {
-  // expected-error@+1 {{needs a weight of u8 or u4 with at least one row, found '!attn.quantized<s8 group 32 axis 0>' of depth 64}}
+  // expected-error@+1 {{needs a quantized weight with at least one row, found '!attn.quantized<s8 group 32 axis 0>' of depth 64}}
   %y = attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<s8 group 32 axis 0>
     : tensor<4x128xi8>, tensor<2x1088xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
   return

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Models of GGUF files against those of the directories that they are made from: the imported text and the packed weights must be the same bytes.
+"""Models of GGUF files against those of the directories that they are made from: the imported text must be the same, and so must be the numbers of all tensors,
+by the names that a directory has; those of files with quantized matrices, too.
 
-families.py SCRATCH RAPTC
+families.py SCRATCH RAPTC TENSORS
 
-Each family's directory gets random weights of a seed, and gguf_models.py makes its file. Files that are made wrongly must give other weights or be refused."""
+Each family's directory gets random weights of a seed, and gguf_models.py makes its file. Files that are made wrongly must have other numbers. TENSORS is the
+program of test/Import/tensors.cpp."""
 
 import json
 import os
 import shutil
-import struct
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -146,8 +148,8 @@ WRONG = {"norms-twice": ("gemma", {"changes": twice}), "rows-in-halves": ("llama
 
 
 class Checks:
-    def __init__(self, scratch, raptc):
-        self.scratch, self.raptc, self.failures = scratch, raptc, 0
+    def __init__(self, scratch, raptc, tensors=""):
+        self.scratch, self.raptc, self.tensors, self.failures = scratch, raptc, tensors, 0
         shutil.rmtree(scratch, ignore_errors=True)
 
     def path(self, *names):
@@ -168,23 +170,38 @@ class Checks:
         print(f"{name}: {what}")
 
     def directories(self, cases):
-        """Writes config.json and random weights of each case. Returns {name: packed weights}."""
+        """Writes config.json and random weights of each case. Returns the names of those that succeeded."""
         for name, (config, _) in cases.items():
             with open(self.path(name, "dir", "config.json"), "w", encoding="utf-8") as file:
                 json.dump(config, file)
-        done = self.run({name: [self.path(name, "dir", "config.json"), "--random-weights=7", "--codegen=quick",
-                                f"--save-weights={self.path(name, 'dir', 'model.safetensors')}", "-o", self.path(name, "random", "model.o")] for name in cases})
-        return {name: packed(self.path(name, "random")) for name in done}
+        done = self.run({name: [self.path(name, "dir", "config.json"), "--random-weights=7", "--emit=imported",
+                                f"--save-weights={self.path(name, 'dir', 'model.safetensors')}", "-o", self.path(name, "random", "model.mlir")] for name in cases})
+        return list(done)
 
     def import_(self, sources):
         """{name: imported text} of {name: model}."""
         paths = {name: self.path(name, "out", "imported.mlir") for name in sources}
         return {name: read(paths[name]).decode() for name in self.run({name: [source, "--emit=imported", "-o", paths[name]] for name, source in sources.items()})}
 
-    def pack(self, sources):
-        """{name: packed weights} of {name: model}."""
-        codes = self.run({name: [source, "--codegen=quick", "-o", self.path(name, "out", "model.o")] for name, source in sources.items()})
-        return {name: packed(self.path(name, "out")) for name in codes}
+    def differs(self, source, directory):
+        """What the file's tensors have otherwise than the directory's; nothing where they are the same."""
+        wanted = tensorfiles.readDirectory(directory)
+        with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
+            model = json.load(file)["model_type"]
+        names = [f"transformer.{name}" if model == "gpt2" and name != "lm_head.weight" else name for name in wanted]
+        done = subprocess.run([self.tensors, source, *names], capture_output=True)
+        if done.returncode:
+            return done.stderr.decode().strip()
+        numbers = numpy.frombuffer(done.stdout, numpy.float32)
+        for name, array in wanted.items():
+            if name.endswith("norm.weight") and model in gguf_models.AROUND_ONE:  # 1 was added to each, and rounded
+                array = (array + numpy.float32(1)) - numpy.float32(1)
+            if model == "gpt2" and name.startswith("h.") and array.ndim == 2:  # of Conv1D, which are [in, out] in directories
+                array = array.T
+            own, numbers = numbers[:array.size], numbers[array.size:]
+            if own.tobytes() != array.astype(numpy.float32).tobytes():
+                return f"the numbers of {name} are others"
+        return ""
 
 
 def read(path):
@@ -192,34 +209,42 @@ def read(path):
         return file.read()
 
 
-def packed(folder):
-    """The section "weights", the first one, of the weight file in the folder."""
-    name, = (entry for entry in os.listdir(folder) if entry.endswith(".weights"))
-    content = read(os.path.join(folder, name))
-    # magic, version, sections, two ids, size; then the section's name and place
-    offset, size = struct.unpack_from("<QQ", content, 8 + 4 + 4 + 16 + 16 + 8 + 64)
-    return content[offset:offset + size]
+def wider(config):
+    """The configuration with rows that 32 divides, but those of the feed-forward's second matrix."""
+    name = next(name for name in ("hidden_size", "n_embd", "d_model") if name in config)
+    scaling = config.get("rope_scaling") or {}
+    return {**config, name: 2 * config[name], "rope_scaling": {key: 2 * value if isinstance(value, list) else value for key, value in scaling.items()} or None}
 
 
 def main():
-    checks = Checks(*sys.argv[1:3])
-    cases = {**CASES, **OTHER_TEXT}
-    weights = checks.directories(cases)
-    texts = checks.import_({name: checks.path(name, "dir") for name in weights if name in CASES})
-    made = {name: (case, options) for name, (case, options) in {**{name: (name, options) for name, (_, options) in cases.items()}, **WRONG}.items() if case in weights}
-    sources = {}
-    for name, (case, options) in made.items():
-        path = checks.path("files", name)
+    checks = Checks(*sys.argv[1:4])
+    # A type after the other; types of larger blocks fall back to these, or are those of test/Execute/blocks.py.
+    types = ["Q8_0", "Q4_0", "Q5_1", "IQ4_NL", "Q4_1", "Q5_0", "MXFP4"]
+    plain = {**CASES, **OTHER_TEXT}
+    quantized = {f"{name}-{types[i % len(types)]}": (wider(config), {**options, "kind": types[i % len(types)]}) for i, (name, (config, options)) in enumerate(plain.items())}
+    made = {**plain, **quantized}
+    names = checks.directories(made)
+    sources, directories = {}, {}
+    for name, (case, options) in {**{name: (name, made[name][1]) for name in names}, **WRONG}.items():
+        path, directories[name] = checks.path("files", name), checks.path(case, "dir")
+        if name in quantized:
+            directories[name] = checks.path(name, "decoded")
+            options = {**options, "decoded": directories[name]}
         path = gguf_models.convert(checks.path(case, "dir"), path if "parts" in options else path + ".gguf", **options)[0]
         sources[name] = path
-    for name, own in checks.pack(sources).items():
-        if (own == weights[made[name][0]]) == (name in WRONG):
-            checks.fail(name, "the weights are those of a right file" if name in WRONG else "the weights differ from the directory's")
-    for name, own in checks.import_({name: sources[name] for name in texts}).items():
-        if own != texts[name]:
+    for name, source in sources.items():
+        what = checks.differs(source, directories[name])
+        if bool(what) != (name in WRONG):
+            checks.fail(name, what or "the numbers are those of a right file")
+    texts = checks.import_({name: checks.path(name, "dir") for name in names if name in CASES})
+    for name, own in checks.import_({name: sources[name] for name in [*texts, *quantized] if name in sources}).items():
+        if name in quantized:
+            if types[list(quantized).index(name) % len(types)].lower() not in own:
+                checks.fail(name, "the text has no blocks")
+        elif own != texts[name]:
             lines = [pair for pair in zip(texts[name].split("\n"), own.split("\n")) if pair[0] != pair[1]]
             checks.fail(name, "the text differs from the directory's" + "".join(f"\n  - {a[:300]}\n  + {b[:300]}" for a, b in lines[:4]))
-    print(f"{len(made)} files, {checks.failures} failures")
+    print(f"{len(sources)} files, {checks.failures} failures")
     sys.exit(checks.failures != 0)
 
 

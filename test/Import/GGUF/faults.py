@@ -108,7 +108,7 @@ case(101, "scalar", file(lambda t: t.update(x=Blocks(0, [], bytes(4)))), '"x"', 
 case(102, "type", patch(f"{HEAD}:type", 99), f'"{HEAD}"', "type 99")
 case(102, "removed", patch(f"{HEAD}:type", 31), f'"{HEAD}"', "Q4_0_4_4", "2024")
 case(102, "intermediate", patch(f"{HEAD}:type", 15), f'"{HEAD}"', "Q8_K", "intermediate")
-case(102, "quantized", file(lambda t: t.update({"blk.0.attn_q.weight": Blocks(8, [32, 32], bytes(34 * 32))})), '"blk.0.attn_q.weight"', "Q8_0", "% of the tensors' bytes are of such types",
+case(102, "quantized", file(lambda t: t.update({"blk.0.attn_q.weight": Blocks(40, [64, 16], bytes(36 * 16))})), '"blk.0.attn_q.weight"', "NVFP4", "% of the tensors' bytes are of such types",
      "F16 or BF16", seen=COMPILER)
 case(103, "misaligned", patch("output_norm.weight:offset", 900), '"output_norm.weight"', "900", "32")
 case(103, "beyond", patch(f"{LAST}:offset", 2**40), f'"{LAST}"', "1099511627776", "truncated")

@@ -1,5 +1,5 @@
-"""Writes GGUF files with numpy alone: values of every type and width, tensors in any order and with gaps, several parts, and files that are broken on
-purpose. Written from the format's description, so that it is independent of the reader under test."""
+"""Writes GGUF files with numpy alone: values of every type and width, tensors in any order and with gaps, quantized ones, several parts, and files that are
+broken on purpose. Written from the format's description, so that it is independent of the reader under test."""
 
 import os
 import struct
@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy
 
+import gguf_blocks
 import tensorfiles
 
 # Numbers of the format.
@@ -106,11 +107,26 @@ class Writer:
 
 
 def blocks(values, kind):
-    """A float array as Blocks: its shape is that of PyTorch, the outermost extent first."""
+    """A float array as Blocks, of a type of TYPES or of one that gguf_blocks encodes: its shape is that of PyTorch, the outermost extent first."""
     if isinstance(values, Blocks):
         return values
+    if kind in gguf_blocks.TYPES:
+        data = gguf_blocks.quantize(kind, values.reshape(-1, values.shape[-1]))
+        return Blocks(gguf_blocks.TYPES[kind][0], list(reversed(values.shape)), data.tobytes())
     data = tensorfiles.bf16Bits(values) if kind == "BF16" else numpy.asarray(values, tensorfiles.DTYPES[kind])
     return Blocks(TYPES[kind], list(reversed(values.shape)), data.tobytes())
+
+
+def numbers(tensor):
+    """The float32 array that Blocks stand for."""
+    kind = next(name for name, number in {**TYPES, **{name: entry[0] for name, entry in gguf_blocks.TYPES.items()}}.items() if number == tensor.number)
+    if kind in gguf_blocks.TYPES:
+        values = gguf_blocks.decode(kind, numpy.frombuffer(tensor.data, numpy.uint8).reshape(-1, gguf_blocks.TYPES[kind][2]))
+    elif kind == "BF16":
+        values = tensorfiles.bf16Values(numpy.frombuffer(tensor.data, "<u2"))
+    else:
+        values = numpy.frombuffer(tensor.data, tensorfiles.DTYPES[kind]).astype(numpy.float32)
+    return values.reshape(tensor.extents[::-1])
 
 
 def encode(metadata, tensors=None, dtype="F32", kinds=None, version=3, order=None, gaps=None, patches=None, padsEnd=True):

@@ -1,17 +1,20 @@
 """Writes the model of a Hugging Face directory as a GGUF file, as llama.cpp's converter does: names, keys, and the rows that it moves. Written from the
 format's description, so that it is independent of the reader under test.
 
-    gguf_models.py DIR FILE [--dtype F32|F16|BF16] [--fused]
+    gguf_models.py DIR FILE [--dtype F32|F16|BF16] [--type TYPE | --mix Q3_K_M|Q4_K_M|Q5_K_M] [--fused] [--decoded DIR]
 
---fused puts queries, keys and values into one tensor."""
+--fused puts queries, keys and values into one tensor. --type quantizes all matrices to that type, where their rows are whole blocks; --mix those to more bits
+to which llama.cpp gives more. --decoded writes a Hugging Face directory as well: that of the model, in F32, with the numbers that the file's matrices hold."""
 
 import argparse
 import json
 import os
+import shutil
 
 import numpy
 
 import gguf
+import gguf_blocks
 import tensorfiles
 
 USUAL = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q",
@@ -53,6 +56,14 @@ LAYER_NORMS = {"gpt2": "layer_norm_epsilon", "gpt_bigcode": "layer_norm_epsilon"
                "stablelm": "layer_norm_eps", "gpt_neox": "layer_norm_eps", "bloom": "layer_norm_epsilon", "falcon": "layer_norm_epsilon", "mpt": "layer_norm_epsilon",
                "nemotron": "norm_eps", "cohere": "layer_norm_eps", "cohere2": "layer_norm_eps", "olmo": "layer_norm_epsilon"}
 WITHOUT_ROTATION = ("gpt2", "gpt_bigcode", "bloom", "mpt")
+# Types -> those of rows that are no whole blocks.
+FALLBACKS = {"Q2_K": "Q4_0", "Q3_K": "Q4_0", "Q4_K": "Q5_0", "Q5_K": "Q5_1", "Q6_K": "Q8_0", "IQ4_XS": "IQ4_NL"}
+MIXES = {"Q3_K_M": "Q3_K", "Q4_K_M": "Q4_K", "Q5_K_M": "Q5_K"}
+FILE_TYPES = {"Q4_0": 2, "Q4_1": 3, "Q8_0": 7, "Q5_0": 8, "Q5_1": 9, "Q2_K": 10, "Q3_K": 11, "Q3_K_M": 12, "Q4_K": 14, "Q4_K_M": 15, "Q5_K": 16, "Q5_K_M": 17,
+              "Q6_K": 18, "IQ4_NL": 25, "IQ4_XS": 30, "MXFP4": 38}
+# The files beside a model's weights that a copy of it needs.
+BESIDE = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json",
+          "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "chat_template.jinja", "chat_template.json")
 # The share of the channels that rotate where config.json does not say.
 SHARES = {"phi": 0.5, "stablelm": 0.25, "gpt_neox": 0.25, "nemotron": 0.5, "glm4": 0.5}
 
@@ -207,19 +218,109 @@ def tensors(config, checkpoint, fused=False):
     return found, [name for name, array in found.items() if array.ndim == 1 or "norm" in name or "ffn_gate_inp" in name or "position_embd" in name]
 
 
-def convert(directory, path, dtype="F32", fused=False, changes=None, keys=None, parts=1, family=None, **options):
+def layerOf(name):
+    return int(name.split(".")[1]) if name.startswith("blk.") else -1
+
+
+def hasMoreBits(index, count):
+    return index < count // 8 or index >= 7 * count // 8 or (index - count // 8) % 3 == 2
+
+
+def mixed(mix, config, names):
+    """{name: type} of a file's matrices in one of MIXES, by the rule of llama.cpp but for its models of 70 billion weights."""
+    falcon, ofEight = config["model_type"] == "falcon", config.get("num_experts", config.get("num_local_experts")) == 8
+    layers, base = value(config, "num_hidden_layers", "n_layer", "n_layers"), MIXES[mix]
+    values = sorted((name for name in names if "attn_v." in name or "attn_qkv." in name), key=layerOf)
+    kinds = {}
+    for name in names:
+        layer, kind = layerOf(name), base
+        if name == "output.weight" or name == "token_embd.weight" and "output.weight" not in names:
+            kind = "Q8_0" if falcon else "Q6_K"
+        elif name in values:
+            more = hasMoreBits(values.index(name), len(values))
+            kind = ("Q5_K" if values.index(name) < 2 else "Q4_K") if base == "Q3_K" else "Q6_K" if more else base
+            kind = "Q8_0" if ofEight else kind
+        elif "attn_k." in name and ofEight:
+            kind = "Q8_0"
+        elif "ffn_down" in name:
+            more, first = hasMoreBits(layer, layers), layer < layers // 16
+            if base == "Q3_K":
+                kind = "Q5_K" if first else "Q4_K" if more or not falcon else base
+            elif base == "Q4_K" and falcon:
+                kind = "Q6_K" if first else "Q5_K" if more else base
+            else:
+                kind = "Q6_K" if more else base
+        elif "attn_output." in name and not falcon:
+            kind = "Q5_K" if ofEight else "Q4_K" if base == "Q3_K" else base
+        kinds[name] = kind
+    return kinds
+
+
+def fitting(kind, depth):
+    """The type that rows of this depth get."""
+    kinds = [kind, *([FALLBACKS[kind]] if kind in FALLBACKS else []), "F16"]
+    return next(kind for kind in kinds if kind == "F16" or depth % gguf_blocks.TYPES[kind][1] == 0)
+
+
+def quantized(config, found, kind, mix):
+    """{name: type} of the matrices among tensors."""
+    kept = ("norm", "ffn_gate_inp", "position_embd", "token_types")
+    shapes = {name: array.extents[::-1] if isinstance(array, gguf.Blocks) else array.shape for name, array in found.items()}
+    names = [name for name, shape in shapes.items() if name.endswith(".weight") and len(shape) > 1 and not any(part in name for part in kept)]
+    kinds = mixed(mix, config, names) if mix else {name: kind for name in names}
+    return {name: fitting(kind, shapes[name][-1]) for name, kind in kinds.items()}
+
+
+def decodedCheckpoint(config, checkpoint, contents, fused=False, changes=None):
+    """The checkpoint in f32, with the numbers of the file's tensors, {name: gguf.Blocks}, in place of its own but where they are of type F32. Where each goes
+    is found by converting the places of numbers like the numbers: `changes` may move tensors, cut them and give Blocks, but not copy them."""
+    places, count = {}, 0
+    for name, array in checkpoint.items():
+        places[name] = numpy.arange(count, count + array.size).reshape(array.shape)
+        count += array.size
+    values = numpy.concatenate([array.astype(numpy.float32).ravel() for array in checkpoint.values()])
+    moved, _ = tensors(config, places, fused)
+    changed = dict(moved)
+    changed = changes and changes(changed) or changed
+    for name, tensor in contents.items():
+        if tensor.number == gguf.TYPES["F32"]:
+            continue
+        numbers = gguf.numbers(tensor)
+        known = [array for array in (changed.get(name), moved.get(name)) if isinstance(array, numpy.ndarray) and array.dtype == numpy.int64]
+        if known and known[0].shape == numbers.shape:
+            values[known[0]] = numbers
+    return {name: values[numbered] for name, numbered in places.items()}
+
+
+def writeDecoded(directory, source, checkpoint):
+    """A directory with these weights and the other files of the source."""
+    os.makedirs(directory, exist_ok=True)
+    for name in BESIDE:
+        if os.path.exists(os.path.join(source, name)):
+            shutil.copy(os.path.join(source, name), directory)
+    tensorfiles.writeDirectory(directory, checkpoint, "F32")
+
+
+def convert(directory, path, dtype="F32", fused=False, changes=None, keys=None, parts=1, family=None, kind=None, mix=None, decoded=None, **options):
     """Writes the file. `changes` is called with the tensors before; `keys` are further ones, or others; None takes one away. `family` is that by which tensors
-    are named, if not the directory's."""
+    are named, if not the directory's. `kind` is the type of quantized matrices, or `mix` one of MIXES; `decoded` a directory for what they hold."""
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
     config["model_type"] = family or config["model_type"]
     own, more = metadata(config)
-    found, plain = tensors(config, tensorfiles.readDirectory(directory), fused)
+    checkpoint = tensorfiles.readDirectory(directory)
+    found, plain = tensors(config, checkpoint, fused)
     found |= more
     if changes:
         found = changes(found) or found
-    own = {key: entry for key, entry in {**own, **(keys or {})}.items() if entry is not None}
     kinds = {name: "F32" for name in [*plain, *more] if name in found}
+    if kind or mix:
+        kinds |= quantized(config, found, kind, mix)
+        own |= {"general.quantization_version": 2, "general.file_type": FILE_TYPES[mix or kind]}
+    own = {key: entry for key, entry in {**own, **(keys or {})}.items() if entry is not None}
+    if decoded:
+        found = {name: gguf.blocks(array, kinds.get(name, dtype)) for name, array in found.items()}
+        writeDecoded(decoded, directory, decodedCheckpoint(config, checkpoint, found, fused, changes))
     if parts > 1:
         return gguf.writeParts(path, own, found, parts, dtype=dtype, kinds=kinds, **options)
     gguf.write(path, own, found, dtype=dtype, kinds=kinds, **options)
@@ -232,8 +333,12 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--dtype", default="F32")
     parser.add_argument("--fused", action="store_true")
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--type", choices=gguf_blocks.ENCODED)
+    either.add_argument("--mix", choices=MIXES)
+    parser.add_argument("--decoded", metavar="DIR")
     options = parser.parse_args()
-    convert(options.directory, options.file, options.dtype, options.fused)
+    convert(options.directory, options.file, options.dtype, options.fused, kind=options.type, mix=options.mix, decoded=options.decoded)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@
 #include "dialect/AttnCPU/Panels.h"
 #include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Target/CPU/Codegen/AmxMatmul.h"
+#include "lib/Target/CPU/Codegen/BlockTile.h"
+#include "lib/Target/CPU/Codegen/ByteDots.h"
 #include "lib/Target/CPU/Codegen/MatmulPrefetch.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Codegen/QuantizedTile.h"
@@ -103,32 +105,7 @@ private:
 
   /// `acc` plus the dot product of four bytes in each lane; `weights` are unsigned, `values` signed.
   Value dot(ImplicitLocOpBuilder &b, Value acc, Value weights, Value values) {
-    if (hasInt8Dot) {
-      std::string name = "llvm.x86.avx512.vpdpbusd." + std::to_string(32 * lanes);
-      return LLVM::CallIntrinsicOp::create(b, wordsType(b), b.getStringAttr(name), ValueRange{acc, weights, values})
-          .getResult(0);
-    }
-    auto words = wordsType(b), pairs = VectorType::get({2 * lanes}, b.getI16Type());
-    Value w = vector::BitCastOp::create(b, words, weights), a = vector::BitCastOp::create(b, pairs, values);
-    Value mask = splatOf(b, words, 0x00ff00ff), eight = splatOf(b, words, 8), byte = splatOf(b, pairs, 8);
-    Value odd = arith::AndIOp::create(b, arith::ShRUIOp::create(b, w, eight), mask);
-    Value evenValues = arith::ShRSIOp::create(b, arith::ShLIOp::create(b, a, byte), byte);
-    acc = arith::AddIOp::create(b, acc, dotInt16(b, arith::AndIOp::create(b, w, mask), evenValues));
-    return arith::AddIOp::create(b, acc, dotInt16(b, odd, arith::ShRSIOp::create(b, a, byte)));
-  }
-
-  /// The dot product of two 16-bit integers in each lane, which LLVM makes pmaddwd.
-  Value dotInt16(ImplicitLocOpBuilder &b, Value weights, Value values) {
-    auto pairs = VectorType::get({2 * lanes}, b.getI16Type()), wide = VectorType::get({2 * lanes}, b.getI32Type());
-    Value w = arith::ExtSIOp::create(b, wide, vector::BitCastOp::create(b, pairs, weights));
-    Value terms = arith::MulIOp::create(b, w, arith::ExtSIOp::create(b, wide, values));
-    SmallVector<int64_t> even, odd;
-    for (int64_t i = 0; i < lanes; ++i) {
-      even.push_back(2 * i);
-      odd.push_back(2 * i + 1);
-    }
-    return arith::AddIOp::create(b, vector::ShuffleOp::create(b, terms, terms, even),
-                                 vector::ShuffleOp::create(b, terms, terms, odd));
+    return hasInt8Dot ? addFours(b, acc, weights, values) : addFoursPlainly(b, acc, weights, values);
   }
 
   /// Adds step `step` of group `group` to `sums`: one 32-bit word of each column, which is 4 or 8 rows of the weight.
@@ -464,6 +441,13 @@ struct LowerQuantizedMatmuls : rapt::impl::AttnLowerQuantizedMatmulsBase<LowerQu
         op.emitOpError() << "reads " << (op.getWords() ? "rows in words" : "an unpacked panel")
                          << ", which no instruction of the target multiplies by " << weight;
         return WalkResult::interrupt();
+      }
+      if (weight.blocks()) {
+        moveViewsBefore(op, dest.getShape());
+        ImplicitLocOpBuilder b(op.getLoc(), op);
+        emitBlockTiles(b, op, *kernel, target);
+        op.erase();
+        return WalkResult::skip();
       }
       const bool isTile = hasQuantizedTiles(target) && op.getWords() == readsWords(weight, target);
       if (!isTile && cast<MemRefType>(op.getPanel().getType()).getRank() != 2) {

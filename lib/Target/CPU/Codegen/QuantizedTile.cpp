@@ -3,6 +3,7 @@
 #include "dialect/AttnCPU/Panels.h"
 #include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Target/CPU/Codegen/AmxMatmul.h"
+#include "lib/Target/CPU/Codegen/ByteDots.h"
 #include "lib/Target/CPU/Codegen/MatmulPrefetch.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -84,22 +85,6 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(each.getBody());
     body(b, each.getInductionVar());
-  }
-
-  Value call(ImplicitLocOpBuilder &b, VectorType result, StringRef wide, StringRef narrow, ValueRange operands) const {
-    return LLVM::CallIntrinsicOp::create(b, result, b.getStringAttr(lanes == 8 ? wide : narrow), operands).getResult(0);
-  }
-  /// Sums of two terms of int16 as int32.
-  Value addPairs(ImplicitLocOpBuilder &b, Value x, Value y) const {
-    return call(b, words(b), "llvm.x86.avx2.pmadd.wd", "llvm.x86.sse2.pmadd.wd", {x, y});
-  }
-  /// Sums of two terms of uint8 and int8 as int16.
-  Value addBytePairs(ImplicitLocOpBuilder &b, Value weights, Value values) const {
-    return call(b, pairs(b), "llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.ssse3.pmadd.ub.sw.128", {weights, values});
-  }
-  /// `sum` plus four terms of uint8 and int8.
-  Value addFours(ImplicitLocOpBuilder &b, Value sum, Value weights, Value values) const {
-    return call(b, words(b), "llvm.x86.avx512.vpdpbusd.256", "llvm.x86.avx512.vpdpbusd.128", {sum, weights, values});
   }
 
   /// The element at byte `at` of row `r` in all lanes.
@@ -232,7 +217,7 @@ private:
     return overLines(b, sums, [&](ImplicitLocOpBuilder &b, Value line, MutableArrayRef<Value> next) {
       overFours(b, group, line, [&](ArrayRef<Value> codes, Value row) {
         overTile(b, codes, valuesOf(b, group, row), bytes(b), [&](int64_t nth, Value weights, Value values) {
-          next[nth] = addFours(b, next[nth], weights, values);
+          next[nth] = cpu::addFours(b, next[nth], weights, values);
         });
       });
     });

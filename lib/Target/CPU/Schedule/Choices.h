@@ -31,11 +31,11 @@ inline bool hasQuantizedTiles(const TargetInfo &target) {
 }
 /// Whether the rows that a quantized weight is multiplied by hold their values in 16 bits.
 inline bool readsWords(attn::QuantizedType weight, const TargetInfo &target) {
-  return target.int8Pairs && weight.bits() == 8;
+  return target.int8Pairs && weight.bits() == 8 && !weight.blocks();
 }
 /// Whether tasks of many rows unpack a panel of the quantized weight once for all tiles.
 inline bool unpacksPanels(attn::QuantizedType weight, const TargetInfo &target) {
-  return hasQuantizedTiles(target) && weight && weight.bits() == 4;
+  return hasQuantizedTiles(target) && weight && weight.bits() == 4 && !weight.blocks();
 }
 
 /// Positions of a block of the KV cache; 0 where attention has no cache.

@@ -77,6 +77,10 @@ constexpr int64_t kDotOperands = 3, kPairOperands = 4, kPieceOperands = 8;
 /// Those beside the accumulators of a group and its sums in f32; codes of 4 bits are unpacked there.
 constexpr int64_t kGroupOperands = 4, kPairGroupOperands = 6;
 
+/// Those beside the accumulators of a group and its sums in f32 where codes of blocks are unpacked; of few registers
+/// some go to the stack.
+constexpr int64_t kBlockOperands = 8, kFewBlockOperands = 4;
+
 /// Limits of the code: tiles are unrolled, and partial sums of a task are in one buffer of static size.
 constexpr int64_t kMostTiles = 8, kMostTileRows = 64, kMostTaskRows = 1024, kMostPanels = 32, kMostRowPanels = 4;
 
@@ -105,7 +109,7 @@ bool widensPanels(attn::LinearOp op, const TargetInfo &target) {
 /// Whether AMX can multiply the op's tiles.
 bool mayTakeMatrix(attn::LinearOp op, const TargetInfo &target) {
   if (attn::QuantizedType quantized = quantizedPanels(op.getLayout(), op.getWeight()))
-    return target.amxInt8 && quantized.bits() == 8 && quantized.getGroup() == 0;
+    return target.amxInt8 && quantized.bits() == 8 && quantized.getGroup() == 0 && !quantized.blocks();
   return target.amxBf16 && op.getInput().getType().getElementType().isBF16();
 }
 
@@ -126,13 +130,26 @@ bool mayReadPanelsTogether(attn::LinearOp op, const TargetInfo &target) {
   if (!op.getLayout() || op.hasMatrices())
     return false;
   if (attn::QuantizedType quantized = quantizedPanels(op.getLayout(), op.getWeight()))
-    return quantized.bits() == 4 && hasQuantizedTiles(target);
+    return quantized.bits() == 4 && !quantized.blocks() && hasQuantizedTiles(target);
   return hasVnniWeight(op) ||
          (op.getInput().getType().getElementType().isF32() && !op.getWeight().getType().getElementType().isBF16());
 }
 
+/// The micro-kernel of a weight in blocks, whose sums in f32 lie in registers beside the integers of a group.
+KernelChoice chooseBlockKernel(attn::LinearOp op, const TargetInfo &target) {
+  KernelChoice kernel = chooseKernel(target, /*widensVnni=*/false);
+  const int64_t operands = target.vectorRegisters <= kFewRegisters ? kFewBlockOperands : kBlockOperands;
+  kernel.rows = std::max<int64_t>((target.vectorRegisters - operands) / 4, 1);
+  kernel.chains = kernel.unroll = kernel.wideRows = std::nullopt;
+  if (groupsOf(op) > 1)
+    kernel.groupRows = kernel.rows;
+  return kernel;
+}
+
 /// The micro-kernel of integers.
 KernelChoice chooseQuantizedKernel(attn::LinearOp op, const TargetInfo &target) {
+  if (quantizedPanels(op.getLayout(), op.getWeight()).blocks())
+    return chooseBlockKernel(op, target);
   KernelChoice kernel = chooseKernel(target, /*widensVnni=*/false);
   const int64_t operands = target.int8Dot ? kDotOperands : target.int8Pairs ? kPairOperands : kPieceOperands;
   kernel.rows = std::max<int64_t>((target.vectorRegisters - operands) / 2, 1);
@@ -244,7 +261,9 @@ attn_cpu::LinearScheduleAttr cpu::chooseLinear(attn::LinearOp op, const TargetIn
   const int64_t k = depthOf(op);
   KernelChoice kernel = quantized ? chooseQuantizedKernel(op, target) : chooseKernel(target, hasVnniWeight(op));
   ArrayRef<int64_t> rows = quantized && quantized.bits() == 4 ? ArrayRef(kNibbleRows) : ArrayRef(kRows);
-  if (quantized ? hasQuantizedTiles(target) : target.vectorRegisters <= kFewRegisters)
+  if (quantized && quantized.blocks())
+    rows = ArrayRef(kRowsOfFewRegisters);
+  else if (quantized ? hasQuantizedTiles(target) : target.vectorRegisters <= kFewRegisters)
     rows = widensPanels(op, target) ? ArrayRef(kVnniRowsOfFewRegisters) : ArrayRef(kRowsOfFewRegisters);
   if (mayTakeMatrix(op, target)) {
     rows = kMatrixRows;

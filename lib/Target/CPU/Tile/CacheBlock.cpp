@@ -100,7 +100,7 @@ Value CacheBlock::stored(ImplicitLocOpBuilder &b, Value numbers, Value inverse) 
 std::pair<Value, Value> CacheBlock::writeScale(ImplicitLocOpBuilder &b, CachePart part, Value place, Read read,
                                                Value dest, Value inverses) const {
   Value magnitudes = loop(
-      b, index(b, 0), index(b, layout.channels), kPanel, noMagnitudes(b),
+      b, index(b, 0), index(b, layout.channels), kPanel, noMagnitudes(b, kPanel),
       [&](ImplicitLocOpBuilder &b, Value channel, Value most) { return largerMagnitudes(b, read(b, channel), most); });
   GroupScale scale = scaleOf(b, magnitudes);
   Value bytes =

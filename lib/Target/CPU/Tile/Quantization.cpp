@@ -3,6 +3,7 @@
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "dialect/AttnCPU/QuantizedLayout.h"
+#include "lib/Conversion/BlockElements.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
@@ -66,8 +67,8 @@ tile::GroupScale tile::scaleOf(ImplicitLocOpBuilder &b, Value magnitudes) {
   return {arith::SelectOp::create(b, isFinite, scale, nan), inverse};
 }
 
-Value tile::noMagnitudes(ImplicitLocOpBuilder &b) {
-  return arith::ConstantOp::create(b, b.getZeroAttr(VectorType::get({kPanel}, b.getI32Type())));
+Value tile::noMagnitudes(ImplicitLocOpBuilder &b, int64_t lanes) {
+  return arith::ConstantOp::create(b, b.getZeroAttr(VectorType::get({lanes}, b.getI32Type())));
 }
 
 Value tile::largerMagnitudes(ImplicitLocOpBuilder &b, Value panel, Value magnitudes) {
@@ -129,12 +130,13 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
     });
   }
 
-  /// Writes the quantized values, i32, of 32 columns from `column` on.
+  /// Writes the quantized values, i32, of the columns from `column` on.
   static Value writeValues(ImplicitLocOpBuilder &b, Value values, Value dest, Value column, bool inWords) {
     Type element = inWords ? b.getI16Type() : b.getI8Type();
-    values = arith::TruncIOp::create(b, VectorType::get({kPanel}, element), values);
+    const int64_t lanes = cast<VectorType>(values.getType()).getNumElements();
+    values = arith::TruncIOp::create(b, VectorType::get({lanes}, element), values);
     if (inWords) {
-      values = vector::BitCastOp::create(b, VectorType::get({2 * kPanel}, b.getI8Type()), values);
+      values = vector::BitCastOp::create(b, VectorType::get({2 * lanes}, b.getI8Type()), values);
       column = arith::MulIOp::create(b, column, index(b, 2));
     }
     return vector::TransferWriteOp::create(b, values, dest, ValueRange{column}, ArrayRef<bool>{true}).getResult();
@@ -148,16 +150,24 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
     Value from = at(d0 * depth);
     Value to =
         asValue(b, affineMin(b, {affineOf(b, d0 * depth + depth, {OpFoldResult(group)}), b.getIndexAttr(width)}));
-    Value none = noMagnitudes(b);
-    Value largest = loop(b, from, to, kPanel, none, [&](ImplicitLocOpBuilder &b, Value column, Value most) -> Value {
-      return largerMagnitudes(b, readPanel(b, row, column), most);
+    const int64_t lanes = std::min(depth, kPanel); // a vector of a group
+    auto floats = VectorType::get({lanes}, b.getF32Type());
+    auto read = [&](ImplicitLocOpBuilder &b, Value column) -> Value {
+      if (lanes == kPanel)
+        return readPanel(b, row, column);
+      Value padding = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+      return vector::TransferReadOp::create(b, floats, row, ValueRange{column}, padding, ArrayRef<bool>{true});
+    };
+    Value none = noMagnitudes(b, lanes);
+    Value largest = loop(b, from, to, lanes, none, [&](ImplicitLocOpBuilder &b, Value column, Value most) -> Value {
+      return largerMagnitudes(b, read(b, column), most);
     });
     GroupScale found = scaleOf(b, largest);
-    Value inverse = splat(b, found.inverse);
+    Value inverse = vector::BroadcastOp::create(b, floats, found.inverse);
     SmallVector<Value> results =
-        loop(b, from, to, kPanel, ValueRange{dest, none},
+        loop(b, from, to, lanes, ValueRange{dest, none},
              [&](ImplicitLocOpBuilder &b, Value column, ValueRange carried) -> SmallVector<Value> {
-               Value quantized = quantizedOf(b, readPanel(b, row, column), inverse);
+               Value quantized = quantizedOf(b, read(b, column), inverse);
                return {writeValues(b, quantized, carried[0], column, inWords),
                        arith::SubIOp::create(b, carried[1], quantized)};
              });
@@ -219,6 +229,9 @@ Value tile::unpackPanel(ImplicitLocOpBuilder &b, Value packed, attn::QuantizedTy
 
 Value tile::readElement(ImplicitLocOpBuilder &b, Value bytes, attn::QuantizedType type, int64_t depth, Value panel,
                         Value row, Value lane) {
+  if (const BlockFormat *format = type.blocks())
+    return readBlockElement(b, BlockLayout(*format, kPanel), row, lane,
+                            [&](Value block, Value byte) { return readByte(b, bytes, {panel, block, byte}); });
   AffineExpr r = b.getAffineDimExpr(0), l = b.getAffineDimExpr(1);
   auto at = [&](AffineExpr expr) { return asValue(b, affineOf(b, expr, {OpFoldResult(row), OpFoldResult(lane)})); };
   int64_t group = attn_cpu::QuantizedLayout(type, depth).groupDepth(),

@@ -11,9 +11,9 @@ Value bytesOf(ImplicitLocOpBuilder &b, Value slice);
 struct GroupScale {
   Value scale, inverse;
 };
-/// The largest |x| so far in each of 32 lanes, as bits: as integers they have the same order, with NaN last.
+/// The largest |x| so far in each lane, as bits: as integers they have the same order, with NaN last.
 /// noMagnitudes is the initial value, largerMagnitudes adds a vector.
-Value noMagnitudes(ImplicitLocOpBuilder &b);
+Value noMagnitudes(ImplicitLocOpBuilder &b, int64_t lanes);
 Value largerMagnitudes(ImplicitLocOpBuilder &b, Value panel, Value magnitudes);
 GroupScale scaleOf(ImplicitLocOpBuilder &b, Value magnitudes);
 /// Quantizes a vector of f32 to i32; `inverse` is a vector with as many lanes.

@@ -47,13 +47,13 @@ attn::SourceAttr interleaved(attn::SourceAttr source, ArrayRef<int64_t> shape, i
   transforms.push_back(attn::ReshapeAttr::get(context, split));
   transforms.push_back(attn::TransposeAttr::get(context, order));
   transforms.push_back(attn::ReshapeAttr::get(context, shape));
-  return attn::SourceAttr::get(context, source.getName(), source.getShape(), transforms);
+  return source.withTransforms(transforms);
 }
 
 attn::SourceAttr sliced(attn::SourceAttr source, int64_t dim, int64_t begin, int64_t end) {
   SmallVector<attn::SourceTransformInterface> transforms(source.getTransforms());
   transforms.push_back(attn::SliceAttr::get(source.getContext(), dim, begin, end));
-  return attn::SourceAttr::get(source.getContext(), source.getName(), source.getShape(), transforms);
+  return source.withTransforms(transforms);
 }
 
 /// A parameter's sources with the columns in their order; none where they do not begin and end with heads.

@@ -138,7 +138,7 @@ void lower(attn::ParameterSliceOp slice, attn::ParameterOp parameter) {
       linear.setTransposed(false);
       continue;
     }
-    const artifact::Quantization file{uint8_t(type.bits()), type.getGroup(), type.getZeroPoints()};
+    const auto file = artifact::Quantization::of(type);
     lowerLookUp(cast<attn::EmbeddingOp>(use.getOwner()), slice,
                 {Value(), file, layout.getShape()[0], parameter.getSliceType().getDimSize(1), type.getPeriod()});
   }

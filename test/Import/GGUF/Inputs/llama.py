@@ -1,4 +1,4 @@
-"""Writes files whose keys leave something open, one with a quantized tensor, and one in two parts."""
+"""Writes files whose keys leave something open, one with a tensor of a type that is not read, and one in two parts."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ def write(name, keys, tensors, architecture="llama", more=None):
 tensors = faults.tensors()
 write("mistral", {"llama.context_length": 32768}, tensors)
 write("llama3", {"llama.context_length": 131072, "llama.rope.freq_base": 500000.0}, tensors)
-write("quantized", {}, {**tensors, "blk.0.attn_q.weight": Blocks(8, [32, 32], bytes(34 * 32))}, more={"long": list(range(1000)), "tokens": list("\x1bbcde")})
+write("quantized", {}, {**tensors, "blk.0.attn_q.weight": Blocks(40, [64, 16], bytes(36 * 16))}, more={"long": list(range(1000)), "tokens": list("\x1bbcde")})
 norms = {f"blk.0.{name}.weight": tensors["output_norm.weight"] for name in ("post_attention_norm", "post_ffw_norm")}
 write("gemma2", {}, {**tensors, **norms}, "gemma2")
 plain = {name: array for name, array in tensors.items() if "ffn_gate" not in name}
