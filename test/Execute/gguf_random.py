@@ -1,6 +1,10 @@
 """Compiles random models of GGUF files and compares them with numpy in float64 over the directories that the files are made from: those whose programs are not
-the directory's, and one of each way in which a file's tensors differ. test/Import/GGUF/families.py compares the others with directories, byte for byte."""
+the directory's, and one of each way in which a file's tensors differ. test/Import/GGUF/families.py compares the tensors of all with directories, bit for bit.
 
+Quantized files are compared with the numbers that their blocks hold: what differs is that compiled code rounds rows to 8 bits. quantized_models.py compares them
+with the evaluator, which does so, too."""
+
+import json
 import os
 import sys
 
@@ -24,7 +28,10 @@ SEED = 23
 GROUPED = {"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 12, "hidden_size": 60}
 LLAMA3 = {"rope_scaling": llama_random.LLAMA3, "rope_theta": 500000.0, "max_position_embeddings": 200, "head_dim": 32}
 
-# name -> (the script whose models it is of, configuration or name of a case, options of gguf_models.convert)
+WIDE = {**GROUPED, "hidden_size": 256, "intermediate_size": 512, "num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 32}
+ROUNDED = 6e-2  # allowed of 8 bits, relative L2
+
+# name -> (the script in numpy, none where a directory is compared, whose models it is of, configuration or name of a case, options of gguf_models.convert)
 CASES = {
     "gpt2": (gpt2_random, {}, {}),
     "gpt2-f16": (gpt2_random, {}, {"dtype": "F16"}),
@@ -34,38 +41,66 @@ CASES = {
     "gemma2": (decoder_random, ("gemma2", {"query_pre_attn_scalar": 16}), {}),
     "falcon-groups": (decoder_random, ("falcon", FAMILIES["falcon"].CASES["groups"]), {}),
     "stablelm-norms": (decoder_random, ("stablelm", {}), {}),
+    "llama-q4-k-m": (llama_random, {**WIDE, "num_hidden_layers": 7}, {"mix": "Q4_K_M"}),
+    "llama-q3-k-m-fused-parts": (llama_random, WIDE, {"mix": "Q3_K_M", "fused": True, "parts": 2}),
+    "gpt2-q8": (gpt2_random, {"n_embd": 96, "n_head": 6}, {"kind": "Q8_0"}),
+    "gemma2-iq4-xs": (decoder_random, ("gemma2", {"hidden_size": 256, "intermediate_size": 256, "num_attention_heads": 4, "head_dim": 64}), {"kind": "IQ4_XS"}),
+    "phi3-q5-k-m": (decoder_random, ("phi3", {"hidden_size": 256, "intermediate_size": 256, "num_attention_heads": 8}), {"mix": "Q5_K_M"}),
+    "qwen3-moe-q4-k-m": (None, {"model_type": "qwen3_moe", "vocab_size": 97, "hidden_size": 256, "moe_intermediate_size": 256, "num_hidden_layers": 3,
+                                "num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 32, "max_position_embeddings": 64, "num_experts": 5,
+                                "num_experts_per_tok": 2, "norm_topk_prob": True}, {"mix": "Q4_K_M"}),
     "phi3-long-texts": (decoder_random, ("phi3", FAMILIES["phi3"].CASES["long-texts"]), {}),
 }
 
 
 def make(name, directory):
-    """Writes the directory. Returns the model in numpy and its inputs."""
+    """Writes the directory. Returns the inputs, and how the model is loaded in numpy."""
     script, what, options = CASES[name]
     dtype = options.get("dtype", "F32")
     if script is gpt2_random:
-        config = make_model.makeModel(directory, what, SEED, dtype=dtype)
-        return gpt2.load(directory), gpt2_random.inputs(config)
+        return gpt2_random.inputs(make_model.makeModel(directory, what, SEED, dtype=dtype)), gpt2.load
     if script is llama_random:
-        config = llama.makeModel(directory, what, SEED, dtype=dtype)
-        return llama.load(directory), llama_random.inputs(config)
+        return llama_random.inputs(llama.makeModel(directory, what, SEED, dtype=dtype)), llama.load
     family, changes = what
     facts = FAMILIES[family]
     facts.CASES["gguf"] = changes
-    config = common.make(facts, directory, "gguf", SEED, dtype)
-    return common.load(facts, directory), decoder_random.inputs(config)
+    return decoder_random.inputs(common.make(facts, directory, "gguf", SEED, dtype)), lambda path: common.load(facts, path)
+
+
+def check_beside_directory(name, options, directory):
+    """The same of a family without a reference in numpy: beside the directory with the numbers of the file's blocks."""
+    _, config, how = CASES[name]
+    at = lambda file: os.path.join(directory, file)
+    os.makedirs(at("model"), exist_ok=True)
+    with open(at("model/config.json"), "w", encoding="utf-8") as file:
+        json.dump(config, file)
+    random_models.run([options.raptc, at("model/config.json"), "--random-weights=7", "--emit=imported", f"--save-weights={at('model/model.safetensors')}", "-o", at("random.mlir")])
+    file = gguf_models.convert(at("model"), at("file.gguf"), **how, decoded=at("decoded"))[0]
+    numpy.save(at("ids.npy"), numpy.array([[(7 * i * i + 3 * i) % config["vocab_size"] for i in range(23)]], numpy.int64))
+    found = []
+    for source in (file, at("decoded")):
+        command = random_models.program(options, source, directory)
+        found.append(random_models.outputs(options, [*command, "--input", f"input_ids={at('ids.npy')}"], {"logits": at("logits.npy")})["logits"])
+    return random_models.compare(f"{name}: logits", *found, None, ROUNDED)
 
 
 def check(name, options, directory):
     """Raises AssertionError with what is wrong, or returns the largest relative L2."""
-    reference, batches = make(name, os.path.join(directory, "model"))
-    _, _, how = CASES[name]
-    stem = os.path.join(directory, "file")
-    file = gguf_models.convert(os.path.join(directory, "model"), stem if "parts" in how else stem + ".gguf", **how)[0]
+    if CASES[name][0] is None:
+        return check_beside_directory(name, options, directory)
+    model, stem = os.path.join(directory, "model"), os.path.join(directory, "file")
+    batches, load = make(name, model)
+    how = CASES[name][2]
+    isQuantized = bool(how.keys() & {"kind", "mix"})
+    decoded = {"decoded": os.path.join(directory, "decoded")} if isQuantized else {}
+    file = gguf_models.convert(model, stem if "parts" in how else stem + ".gguf", **how, **decoded)[0]
+    reference = load(decoded.get("decoded", model))
     dtype = how.get("dtype", "F32")
     cache = "f16" if dtype == "F16" else "f32"
     reference.stored = random_models.cachetypes.ROUNDING[cache]
     command = random_models.program(options, file, directory)
-    return random_models.check_decoder(options, command, directory, batches, reference, random_models.decoder_tolerance(options, dtype, cache))
+    tolerance = ROUNDED if isQuantized else random_models.decoder_tolerance(options, dtype, cache)
+    return random_models.check_decoder(options, command, directory, batches, reference, tolerance)
 
 
-MODELS = random_models.Models(check, CASES, ("gpt2", "llama-fused-parts", "llama3", "gemma2", "phi3-long-texts"), evaluated=(), cells=None)
+MODELS = random_models.Models(check, CASES, ("gpt2", "llama-fused-parts", "llama3", "gemma2", "phi3-long-texts", "llama-q4-k-m", "phi3-q5-k-m"), evaluated=(), cells=None)

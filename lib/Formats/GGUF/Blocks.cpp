@@ -159,6 +159,28 @@ void readIQ4_XS(const std::byte *stored, CodeBlock &block) {
   }
 }
 
+/// `count` trits of each of some bytes, which are fractions of 256 in base 3: first those of the highest place.
+void readTrits(const uint8_t *bytes, int64_t size, int64_t count, uint8_t *codes) {
+  uint8_t power = 1;
+  for (int64_t place = 0; place < count; ++place, power = uint8_t(power * 3))
+    for (int64_t j = 0; j < size; ++j)
+      codes[place * size + j] = uint8_t(unsigned(uint8_t(bytes[j] * power)) * 3 >> 8);
+}
+
+void readTQ1_0(const std::byte *stored, CodeBlock &block) {
+  const uint8_t *bytes = bytesOf(stored);
+  readTrits(bytes, 32, 5, block.codes);
+  readTrits(bytes + 32, 16, 5, block.codes + 160);
+  readTrits(bytes + 48, 4, 4, block.codes + 240);
+  block.scale = numberAt(bytes + 52);
+}
+
+void readTQ2_0(const std::byte *stored, CodeBlock &block) {
+  const uint8_t *bytes = bytesOf(stored);
+  readPairs(bytes, block.codes);
+  block.scale = numberAt(bytes + 64);
+}
+
 void readMXFP4(const std::byte *stored, CodeBlock &block) {
   const uint8_t *bytes = bytesOf(stored);
   block.scale = bytes[0];
@@ -173,7 +195,7 @@ struct Reader {
 constexpr Reader readers[] = {{"Q4_0", readQ4_0},  {"Q4_1", readQ4_1}, {"Q5_0", readQ5_0},   {"Q5_1", readQ5_1},
                               {"Q8_0", readQ8_0},  {"Q2_K", readQ2_K}, {"Q3_K", readQ3_K},   {"Q4_K", readQ4_K},
                               {"Q5_K", readQ5_K},  {"Q6_K", readQ6_K}, {"IQ4_NL", readQ4_0}, {"IQ4_XS", readIQ4_XS},
-                              {"MXFP4", readMXFP4}};
+                              {"TQ1_0", readTQ1_0}, {"TQ2_0", readTQ2_0}, {"MXFP4", readMXFP4}};
 static_assert(std::size(readers) == std::size(blockFormats));
 
 constexpr BlockSource sourceOf(const Reader &reader) {

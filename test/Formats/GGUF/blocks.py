@@ -18,8 +18,9 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("--numbers", required=True)
 parser.add_argument("--blocks", type=int, default=3000)
 options = parser.parse_args()
+TYPES = [name for name in gguf_blocks.TYPES if name != "NVFP4"]
 failed = 0
-for name in gguf_blocks.ENCODED:
+for name in TYPES:
     blocks = gguf_blocks.random_blocks(name, numpy.random.default_rng(29), options.blocks, sane=False)
     blocks[0], blocks[1] = 0, 255
     done = subprocess.run([options.numbers, name], input=blocks.tobytes(), stdout=subprocess.PIPE, check=True)
@@ -32,5 +33,5 @@ for name in gguf_blocks.ENCODED:
         at = int(numpy.argmin(same))
         print(f"{name}: {int((~same).sum())} of {same.size} numbers differ, the first is {found[at]!r} instead of {expected[at]!r}, element {at}")
         failed += 1
-print(f"{len(gguf_blocks.ENCODED) - failed} types passed, {failed} failed")
+print(f"{len(TYPES) - failed} types passed, {failed} failed")
 sys.exit(failed != 0)
