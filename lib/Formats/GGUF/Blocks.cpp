@@ -192,9 +192,9 @@ struct Reader {
   std::string_view type;
   Read read;
 };
-constexpr Reader readers[] = {{"Q4_0", readQ4_0},  {"Q4_1", readQ4_1}, {"Q5_0", readQ5_0},   {"Q5_1", readQ5_1},
-                              {"Q8_0", readQ8_0},  {"Q2_K", readQ2_K}, {"Q3_K", readQ3_K},   {"Q4_K", readQ4_K},
-                              {"Q5_K", readQ5_K},  {"Q6_K", readQ6_K}, {"IQ4_NL", readQ4_0}, {"IQ4_XS", readIQ4_XS},
+constexpr Reader readers[] = {{"Q4_0", readQ4_0},   {"Q4_1", readQ4_1},   {"Q5_0", readQ5_0},   {"Q5_1", readQ5_1},
+                              {"Q8_0", readQ8_0},   {"Q2_K", readQ2_K},   {"Q3_K", readQ3_K},   {"Q4_K", readQ4_K},
+                              {"Q5_K", readQ5_K},   {"Q6_K", readQ6_K},   {"IQ4_NL", readQ4_0}, {"IQ4_XS", readIQ4_XS},
                               {"TQ1_0", readTQ1_0}, {"TQ2_0", readTQ2_0}, {"MXFP4", readMXFP4}};
 static_assert(std::size(readers) == std::size(blockFormats));
 

@@ -3,6 +3,7 @@
 #include "dialect/AttnCPU/Panels.h"
 #include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Target/CPU/Codegen/ByteDots.h"
+#include "lib/Target/CPU/Codegen/MatmulPrefetch.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -17,8 +18,9 @@ namespace {
 
 enum class Dot : uint8_t { Fours, Pairs, Plain };
 
-/// Most vectors of columns that a single row takes side by side.
-constexpr int64_t kMostVectors = 4;
+/// Most vectors of columns that a single row takes side by side, and most lanes of each: sums of four vectors of 32
+/// bytes do not wait for one another as those of two of 64 do.
+constexpr int64_t kMostVectors = 4, kRowLanes = 8;
 
 class Emitter {
 public:
@@ -34,6 +36,8 @@ public:
   void emit(ImplicitLocOpBuilder &b) {
     const int64_t m = cast<MemRefType>(op.getDest().getType()).getDimSize(0),
                   parts = llvm::divideCeil(m, kernel.getRows());
+    if (m == 1)
+      lanes = std::min(lanes, kRowLanes);
     vectors = m == 1 ? std::min(kPanel / lanes, kMostVectors) : 2;
     overEach(b, kPanel / columns(), [&](ImplicitLocOpBuilder &b, Value nth) {
       Value column = times(b, nth, columns());
@@ -269,10 +273,22 @@ private:
     return arith::MulFOp::create(b, toFloats(b, own), all.offsets[v]);
   }
 
+  /// Few rows are bound by memory: they prefetch the unit `stream_bytes` behind, which may be that of a later panel.
+  void prefetchStream(ImplicitLocOpBuilder &b, Place place) const {
+    if (!kernel.getPrefetch() || rows >= kernel.getPrefetch().getStreamRows())
+      return;
+    for (int64_t byte = 0; byte < layout.unitBytes(); byte += attn_cpu::kLineBytes) {
+      Value at = plus(b, place.base, byte + kernel.getPrefetch().getStreamBytes());
+      memref::PrefetchOp::create(b, panel, ValueRange{place.block, at}, /*isWrite=*/false, kFirstLevel,
+                                 /*isDataCache=*/true);
+    }
+  }
+
   /// `sums` plus those of a unit, the nth of all.
   SmallVector<Value> addUnit(ImplicitLocOpBuilder &b, const OfBlock &all, Place place, Value nth,
                              ValueRange sums) const {
     SmallVector<Value> next(sums);
+    prefetchStream(b, place);
     for (int64_t group = 0; group < format.groupsOfUnit(); ++group) {
       SmallVector<Value> dots = dotsOf(b, place, nth, group), scales, offsets;
       for (int64_t v = 0; v < vectors; ++v) {

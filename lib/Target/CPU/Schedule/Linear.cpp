@@ -77,9 +77,9 @@ constexpr int64_t kDotOperands = 3, kPairOperands = 4, kPieceOperands = 8;
 /// Those beside the accumulators of a group and its sums in f32; codes of 4 bits are unpacked there.
 constexpr int64_t kGroupOperands = 4, kPairGroupOperands = 6;
 
-/// Those beside the accumulators of a group and its sums in f32 where codes of blocks are unpacked; of few registers
-/// some go to the stack.
-constexpr int64_t kBlockOperands = 8, kFewBlockOperands = 4;
+/// Those beside the accumulators of a group of blocks and its sums in f32, some of which go to the stack; and where
+/// groups have half of a unit, whose codes have two planes.
+constexpr int64_t kBlockOperands = 4, kHalfGroupOperands = 8;
 
 /// Limits of the code: tiles are unrolled, and partial sums of a task are in one buffer of static size.
 constexpr int64_t kMostTiles = 8, kMostTileRows = 64, kMostTaskRows = 1024, kMostPanels = 32, kMostRowPanels = 4;
@@ -138,7 +138,9 @@ bool mayReadPanelsTogether(attn::LinearOp op, const TargetInfo &target) {
 /// The micro-kernel of a weight in blocks, whose sums in f32 lie in registers beside the integers of a group.
 KernelChoice chooseBlockKernel(attn::LinearOp op, const TargetInfo &target) {
   KernelChoice kernel = chooseKernel(target, /*widensVnni=*/false);
-  const int64_t operands = target.vectorRegisters <= kFewRegisters ? kFewBlockOperands : kBlockOperands;
+  const BlockFormat &format = *quantizedPanels(op.getLayout(), op.getWeight()).blocks();
+  const bool isHalf = format.group < BlockFormat::unit && target.vectorRegisters > kFewRegisters;
+  const int64_t operands = isHalf ? kHalfGroupOperands : kBlockOperands;
   kernel.rows = std::max<int64_t>((target.vectorRegisters - operands) / 4, 1);
   kernel.chains = kernel.unroll = kernel.wideRows = std::nullopt;
   if (groupsOf(op) > 1)
@@ -262,7 +264,7 @@ attn_cpu::LinearScheduleAttr cpu::chooseLinear(attn::LinearOp op, const TargetIn
   KernelChoice kernel = quantized ? chooseQuantizedKernel(op, target) : chooseKernel(target, hasVnniWeight(op));
   ArrayRef<int64_t> rows = quantized && quantized.bits() == 4 ? ArrayRef(kNibbleRows) : ArrayRef(kRows);
   if (quantized && quantized.blocks())
-    rows = ArrayRef(kRowsOfFewRegisters);
+    rows = target.vectorRegisters <= kFewRegisters ? ArrayRef(kRowsOfFewRegisters) : ArrayRef(kRows);
   else if (quantized ? hasQuantizedTiles(target) : target.vectorRegisters <= kFewRegisters)
     rows = widensPanels(op, target) ? ArrayRef(kVnniRowsOfFewRegisters) : ArrayRef(kRowsOfFewRegisters);
   if (mayTakeMatrix(op, target)) {
