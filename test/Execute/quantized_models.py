@@ -28,7 +28,7 @@ plain_outputs = random_models.outputs
 # script, one of its models, mode
 CASES = [("llama_random", "wide-head", "w8"), ("bert_random", "odd_tokens", "w8a8"), ("recurrent_random", "both_bahdanau_lstm", "w4"),
          ("feed_forward_random", "averaging", "w8"), ("feed_forward_random", "convolution_deep", "w8a8"), ("gguf_random", "gpt2-q8", "stored"),
-         ("gguf_random", "llama-q3-k-m-fused-parts", "stored"), ("gguf_random", "gemma2-iq4-xs", "stored"), ("gguf_random", "qwen3-moe-q4-k-m", "stored")]
+         ("gguf_random", "llama-q3-k-m-fused-parts", "stored"), ("gguf_random", "gemma2-iq4-xs", "stored"), ("gguf_random", "qwen3-moe-q4-k-m", "stored"), ("gguf_random", "gpt-oss-mxfp4", "stored")]
 
 
 def passes(mode):

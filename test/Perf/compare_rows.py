@@ -111,7 +111,7 @@ def decoder_rows(decoder):
         others = {"llama.cpp, flash attention": phase, "llama.cpp, plain attention": phase}
         if decoder.key == "gpt2":
             others["ONNX Runtime"] = phase
-        elif phase == "prefill" and decoder.type != peers.Q4_0:
+        elif phase == "prefill" and decoder.type != peers.Q4_0 and not decoder.isOfFile:
             others |= {**({ONNX_F32: phase} if decoder.model == "gpt2" else {}), FASTEST: phase}
         if phase == "prefill":
             amount, limit, work = tokens, f"rate {decoder.dtype}", decoder.operations(tokens)

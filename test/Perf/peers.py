@@ -19,6 +19,7 @@ TOKENS = {"prefill": 512, "decode": 64}
 TURN = 8  # of the decoded tokens, in one repetition
 SIZES = {"PROMPT": TOKENS["prefill"], "STEPS": TOKENS["decode"], "TURN": TURN}  # what every worker is told
 F32, Q4_0, Q8_0, BF16 = 0, 2, 7, 32  # llama.cpp's file types
+FILES = {"Q4_0": Q4_0, "Q8_0": Q8_0, "Q4_K_M": 15, "Q5_K_M": 17, "Q6_K": 18}  # those that Rapt compiles as they are
 
 
 class Lacks(Exception):
@@ -41,7 +42,7 @@ def run(*command):
 class Decoder:
     """A model of one width: the folder of its config, raptc's options, llama.cpp's file type and type of keys and values, how far
     logits may be apart, of the largest (weights in integers are rounded differently), the operands of matmuls, and the bytes of a
-    weight, of one of the table of tokens, and of a number of keys and values."""
+    weight, of one of the table of tokens, and of a number of keys and values. With `isOfFile` Rapt compiles llama.cpp's file."""
     name: str
     key: str
     model: str
@@ -51,6 +52,7 @@ class Decoder:
     tolerance: float
     dtype: str
     sizes: tuple
+    isOfFile: bool = False
 
     @functools.cached_property
     def config(self):
@@ -119,6 +121,13 @@ DECODERS = [
     Decoder("Qwen3.5 0.8B in 4 bits", "qwen35-4", "decoders/qwen3.5-0.8b", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 2.0, "i4", (9 / 16, 17 / 16, 2)),
 ]
 
+# One file for both. Bytes of a weight are those of the mixture in LLaMA 1.1B, within a hundredth of the others'; of the table, those of the head, in Q6_K or Q8_0.
+SIZES_OF_FILES = {"Q4_0": (0.5625, 0.8203), "Q8_0": (1.0625, 1.0625), "Q4_K_M": (0.594, 0.8203), "Q5_K_M": (0.708, 0.8203), "Q6_K": (0.8203, 0.8203)}
+DECODERS += [Decoder(f"{name}, file in {kind}", f"{key}-{kind.lower().replace('_', '')}-file", model, ["--cache-dtype=f16"], FILES[kind], "f16", 0.5, "i8",
+                     (*SIZES_OF_FILES[kind], 2), isOfFile=True)
+             for name, key, model in (("LLaMA 1.1B", "llama", "tinyllama-1.1b"), ("Qwen3 0.6B", "qwen3", "qwen3-0.6b"), ("Gemma 3 1B", "gemma3", "gemma-3-1b"),
+                                      ("Phi-3 mini", "phi3", "phi-3-mini")) for kind in FILES]
+
 
 def install(cache):
     """The peers' packages and the headers of llama.cpp, from the source that its package carries."""
@@ -165,16 +174,24 @@ def prepare_model(cache, raptc, model, decoders, options):
     """One model in all widths. Intermediate files are removed: they take gigabytes."""
     settings, stem = configuration(model), os.path.join(cache, os.path.basename(model))
     gguf = {decoder.key: os.path.join(cache, f"{decoder.key}.gguf") for decoder in decoders}
-    config, weights, base, onnx = (f"{stem}{end}" for end in (".json", ".safetensors", "-as-it-is.gguf", ".onnx"))
+    config, weights, onnx = (f"{stem}{end}" for end in (".json", ".safetensors", ".onnx"))
     with open(config, "w", encoding="utf-8") as file:
         json.dump(settings, file)
     missing = not all(map(os.path.exists, [*gguf.values(), *([onnx] if model == "gpt2" else [])]))
     source = next(decoder for decoder in DECODERS if decoder.model == model)  # whose weights are as the configuration says
-    for decoder in [*([source] if missing and source not in decoders else []), *decoders]:
+    for decoder in [*([source] if missing and source not in decoders else []), *(decoder for decoder in decoders if not decoder.isOfFile)]:
         save = [f"--save-weights={weights}"] if missing and decoder is source else []
         run(raptc, config, "--random-weights=1", *decoder.options, *save, *options, "-o", os.path.join(cache, f"{decoder.key}.so"))
-    if not missing:
-        return
+    if missing:
+        write_files(cache, model, decoders, gguf, settings)
+    for decoder in decoders:
+        if decoder.isOfFile:
+            run(raptc, gguf[decoder.key], *decoder.options, *options, "-o", os.path.join(cache, f"{decoder.key}.so"))
+
+
+def write_files(cache, model, decoders, gguf, settings):
+    """The peers' files, from the weights that raptc has saved."""
+    weights, base, onnx = (os.path.join(cache, os.path.basename(model) + end) for end in (".safetensors", "-as-it-is.gguf", ".onnx"))
     tensors = peers_models.read_safetensors(weights)
     peers_models.WRITERS.get(settings["model_type"], peers_models.write_decoder_gguf)(base, tensors, settings)
     if model == "gpt2":

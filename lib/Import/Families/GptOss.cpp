@@ -18,6 +18,13 @@ static ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &s
   experts.isNormalized = true; // the same as the softmax of the chosen experts' logits
   experts.router = "mlp.router";
   experts.hasRouterBias = true;
+  if (source.model.tensors().find("model.layers.0.mlp.experts.0.gate_proj.weight")) { // of a GGUF file
+    FeedForwardSpec &each = experts.each;
+    each.hasBias = each.hasDownBias = true;
+    each.activation = attn::ActivationKind::quick_gelu;
+    each.limit = source.config.getPositive("swiglu_limit", 1e6, 7);
+    return experts;
+  }
   // Tensors of MXFP4 have a matrix's rows, as blocks are along them.
   const bool areScaled =
       llvm::any_of(source.model.tensors().tensors(), [](const auto &tensor) { return tensor.second.dtype == "MXFP4"; });

@@ -33,6 +33,7 @@ PHI3 = {**USUAL, "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up"}
 PHI = {**USUAL, "model.final_layernorm": "output_norm", "self_attn.dense": "attn_output", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down"}
 STABLE = {**USUAL, "self_attn.q_layernorm.norms.{}": "attn_q_norm", "self_attn.k_layernorm.norms.{}": "attn_k_norm"}
 GLM4 = {**USUAL, "mlp.gate_up_proj": "ffn_up", "post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"}
+GPT_OSS = {**USUAL, "post_attention_layernorm": "post_attention_norm", "self_attn": "attn_sinks", "mlp.router": "ffn_gate_inp"}
 OLDER = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "mlp.dense_h_to_4h": "ffn_up", "mlp.dense_4h_to_h": "ffn_down"}
 NEOX = {**OLDER, "gpt_neox.embed_in": "token_embd", "gpt_neox.final_layer_norm": "output_norm", "embed_out": "output", "attention.query_key_value": "attn_qkv",
         "attention.dense": "attn_output"}
@@ -46,7 +47,7 @@ PLAIN = {**USUAL, "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
 FAMILIES = {
     "bloom": ("bloom", BLOOM, False), "cohere": ("command-r", USUAL, False), "cohere2": ("cohere2", USUAL, False), "falcon": ("falcon", BLOOM, False),
     "gemma": ("gemma", USUAL, False), "gemma2": ("gemma2", BEHIND, False), "gemma3_text": ("gemma3", BEHIND, False), "gpt2": ("gpt2", GPT2, False),
-    "glm4": ("glm4", GLM4, False), "gpt_neox": ("gptneox", NEOX, False), "granite": ("granite", USUAL, True), "gpt_bigcode": ("starcoder", GPT2, False), "llama": ("llama", USUAL, True), "mistral": ("llama", USUAL, True), "mixtral": ("llama", MIXTRAL, True),
+    "glm4": ("glm4", GLM4, False), "gpt_oss": ("gpt-oss", GPT_OSS, False), "gpt_neox": ("gptneox", NEOX, False), "granite": ("granite", USUAL, True), "gpt_bigcode": ("starcoder", GPT2, False), "llama": ("llama", USUAL, True), "mistral": ("llama", USUAL, True), "mixtral": ("llama", MIXTRAL, True),
     "mpt": ("mpt", MPT, False), "nemotron": ("nemotron", USUAL, False), "olmo": ("olmo", USUAL, True), "olmo2": ("olmo2", BEHIND, False),
     "olmo3": ("olmo2", BEHIND, False), "olmoe": ("olmoe", EXPERTS, False), "phi": ("phi2", PHI, False), "stablelm": ("stablelm", STABLE, False),
     "phi3": ("phi3", PHI3, False), "qwen2": ("qwen2", USUAL, False), "qwen2_moe": ("qwen2moe", EXPERTS, False),
@@ -141,7 +142,9 @@ def metadata(config):
     else:
         usual = {"phi3": 1e-5, "olmo2": 1e-5, "olmo3": 1e-5, "olmoe": 1e-5, "mixtral": 1e-5, "glm4": 1.5625e-07}
         keys["attention.layer_norm_rms_epsilon"] = config.get("rms_norm_eps", usual.get(family, 1e-6))
-    if family in ("gemma2", "gemma3_text", "cohere2", "olmo3"):
+    if family == "gpt_oss":
+        keys["expert_feed_forward_length"] = config["intermediate_size"]
+    if family in ("gemma2", "gemma3_text", "cohere2", "olmo3", "gpt_oss"):
         keys["attention.sliding_window"] = config["sliding_window"]
         keys |= {key: config[key] for key in ("attn_logit_softcapping", "final_logit_softcapping") if config.get(key)}
     if family == "gemma3_text":
@@ -183,6 +186,16 @@ def regrouped(array, heads, keyHeads):
     return numpy.concatenate([part.reshape(-1, *array.shape[1:]) for part in parts])
 
 
+def experts_in_turn(start, end, array):
+    """gpt_oss: matrices [experts, in, out], whose gates and ups take turns, and biases [experts, out]."""
+    part, _, isBias = end.partition("_proj")
+    array = array if isBias else array.swapaxes(1, 2)
+    suffix = "bias" if isBias else "weight"
+    if part == "down":
+        return {f"{start}down_exps.{suffix}": array}
+    return {f"{start}gate_exps.{suffix}": array[:, ::2], f"{start}up_exps.{suffix}": array[:, 1::2]}
+
+
 def tensors(config, checkpoint, fused=False):
     """{name: array} of the checkpoint's tensors. Vectors and routers are named in the second result: files have them as F32."""
     family = config["model_type"]
@@ -195,7 +208,12 @@ def tensors(config, checkpoint, fused=False):
         for prefix in (["model", "layers"], ["gpt_neox", "layers"], ["h"], ["blocks"]):
             if words[:len(prefix)] == prefix:
                 layer, words = f"blk.{words[len(prefix)]}.", words[len(prefix) + 1:]
+        if family == "gpt_oss" and words[:2] == ["mlp", "experts"]:
+            found |= experts_in_turn(layer + "ffn_", end, array)
+            continue
         expert = next((word for word in words[1:] if word.isdigit()), None)
+        if family == "gpt_oss" and end == "sinks":
+            end = "weight"
         part = names[".".join("{}" if word == expert else word for word in words)]
         if turns and part in ("attn_q", "attn_k"):
             array = neighbors(array, heads if part == "attn_q" else keyHeads)
@@ -215,7 +233,7 @@ def tensors(config, checkpoint, fused=False):
     for name in [name for name in found if ".attn_q." in name and fused]:
         parts = [found.pop(name.replace("attn_q", part)) for part in ("attn_q", "attn_k", "attn_v")]
         found[name.replace("attn_q", "attn_qkv")] = numpy.concatenate(parts)
-    return found, [name for name, array in found.items() if array.ndim == 1 or "norm" in name or "ffn_gate_inp" in name or "position_embd" in name]
+    return found, [name for name, array in found.items() if array.ndim == 1 or name.endswith("exps.bias") or "norm" in name or "ffn_gate_inp" in name or "position_embd" in name]
 
 
 def layerOf(name):

@@ -110,6 +110,12 @@ constexpr Rename glm4[] = {
     {"post_ffw_norm", "post_mlp_layernorm"},
 };
 
+constexpr Rename gptOss[] = {
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"attn_sinks", "self_attn.sinks", Bare},
+    {"ffn_gate_inp", "mlp.router"},
+};
+
 constexpr Rename gptNeoX[] = {
     {"token_embd", "gpt_neox.embed_in"},
     {"output_norm", "gpt_neox.final_layer_norm"},
@@ -166,6 +172,7 @@ constexpr Architecture table[] = {
     {.name = "gemma2", .describe = describeGemma2, .tensors = {normsBehind, usual}, .normsHoldOne = true},
     {.name = "gemma3", .describe = describeGemma3, .tensors = {normsBehind, usual}, .normsHoldOne = true},
     {.name = "glm4", .describe = describeGlm4, .tensors = {glm4, usual}},
+    {.name = "gpt-oss", .describe = describeGptOss, .tensors = {gptOss, experts, usual}},
     {.name = "gpt2", .describe = describeGPT2, .tensors = {gpt2}, .layer = ofGPT, .hasConv1D = false},
     {.name = "gptneox", .describe = describeGPTNeoX, .tensors = {gptNeoX}, .layer = "gpt_neox.layers."},
     {.name = "granite", .describe = describeGranite, .tensors = {pairs, usual}},

@@ -16,6 +16,7 @@ enum class Arrangement : uint8_t {
   Experts,      ///< of all experts, which are tensors of their own
   ExpertHalves, ///< the same, each with two matrices behind one another
   Row,          ///< a vector that is a matrix of one row
+  Bare,         ///< of a directory's name without ".weight"
 };
 
 /// A tensor's name without ".weight" or ".bias", of a layer without "blk.N.", and that of a directory: of a layer

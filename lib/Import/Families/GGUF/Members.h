@@ -18,6 +18,7 @@ void describeGemma2(Translation &t);
 void describeGemma3(Translation &t);
 void describeGlm4(Translation &t);
 void describeGPT2(Translation &t);
+void describeGptOss(Translation &t);
 void describeGPTNeoX(Translation &t);
 void describeGranite(Translation &t);
 void describeLlama(Translation &t);

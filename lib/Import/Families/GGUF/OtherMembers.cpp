@@ -156,3 +156,16 @@ void importing::describeMPT(Translation &t) {
   t.set("attn_config", std::move(attention));
   t.set("no_bias", !t.hasInLayers("attn_qkv.bias"));
 }
+
+void importing::describeGptOss(Translation &t) {
+  t.setDecoder("gpt_oss", {.inner = ""});
+  setRotary(t);
+  // The published model's frequencies are not rounded to whole channels, which files do not say.
+  t.setInRotaryScaling("truncate", false);
+  setExperts(t, "num_local_experts", "intermediate_size", t.required("expert_feed_forward_length", 1, mostInner));
+  t.integer("feed_forward_length", 0, mostInner);
+  if (std::optional<int64_t> window = t.integer("attention.sliding_window", 1, mostWindow))
+    t.set("sliding_window", *window);
+  setWindowedLayers(t, 2);
+  t.set("attention_bias", t.hasInLayers("attn_q.bias"));
+}

@@ -108,7 +108,8 @@ private:
     std::vector<std::string> own;
     for (std::string_view word : words(rename->own)) {
       const std::string stem = name.layer.empty() ? "" : std::string(architecture.layer) + name.layer + ".";
-      own.push_back(withExpert(stem + std::string(word) + name.end, name.expert.empty() ? "{}" : name.expert));
+      own.push_back(withExpert(stem + std::string(word) + (rename->arrangement == Arrangement::Bare ? "" : name.end),
+                               name.expert.empty() ? "{}" : name.expert));
     }
     StoredTensor whole = gguf::wholeTensor(tensor, own.front());
     if (architecture.normsHoldOne && name.part.ends_with("norm") && name.end == ".weight")
@@ -120,6 +121,7 @@ private:
                const std::vector<std::string> &own) {
     switch (rename.arrangement) {
     case Arrangement::Same:
+    case Arrangement::Bare:
       return keep(tensor, std::move(whole));
     case Arrangement::QueryPairs:
       return keep(tensor, inPairs(std::move(whole), sizes.heads));

@@ -150,6 +150,17 @@ void Translation::setRoles() {
       set(member, *id);
 }
 
+void Translation::setInRotaryScaling(std::string_view member, bool value) {
+  for (auto &[name, own] : members)
+    if (name == "rope_scaling") {
+      json::Object scaling = *own.asObject();
+      const json::Value *type = own.find("rope_type");
+      if (type && type->asString() && *type->asString() == "yarn")
+        json::setMember(scaling, member, json::Value(value));
+      own = json::Value(std::move(scaling));
+    }
+}
+
 void Translation::setDecoder(const char *modelType, const MemberNames &names) {
   const DecoderSizes &s = sizes();
   set("model_type", modelType);

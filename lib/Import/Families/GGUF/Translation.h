@@ -68,6 +68,8 @@ public:
   template <typename T> void set(std::string_view member, T value) {
     json::setMember(members, member, json::Value(std::move(value)));
   }
+  /// Sets a member of rope_scaling, where there is one of YaRN.
+  void setInRotaryScaling(std::string_view member, bool value);
   /// model_type, sizes, positions, epsilon, whether the head is tied, and ids of tokens with a role. The epsilon is of
   /// RMS norms where its member says so, else of layer norms.
   void setDecoder(const char *modelType, const MemberNames &names = {});
