@@ -284,6 +284,9 @@ LogicalResult QuantizedMatmulOp::verify() {
   int64_t depth = getDepth();
   if (type.getCode() == QuantizedCode::s8 || depth < 1 || depth > (int64_t(1) << 32))
     return emitOpError() << "needs a quantized weight with at least one row, found " << type << " of depth " << depth;
+  if (type.blocks() && (depth % type.blocks()->block != 0 || getWords() || panel.getRank() != 2))
+    return emitOpError() << "multiplies one panel of whole blocks, by rows of bytes, found " << panel << " of depth "
+                         << depth << " of " << type;
   if (getUnpacked() && (type.bits() != 4 || type.blocks()))
     return emitOpError() << "unpacks a panel of 4 bits, not of " << type;
   const QuantizedLayout layout(type, depth);

@@ -19,13 +19,11 @@ bool fit(int64_t a, int64_t b) { return ShapedType::isDynamic(a) || ShapedType::
 
 bool isAtMost(int64_t extent, int64_t most) { return ShapedType::isDynamic(extent) || extent <= most; }
 
-artifact::Quantization inFile(QuantizedType type) {
-  return {uint8_t(type.bits()), type.getGroup(), type.getZeroPoints()};
-}
+artifact::Quantization inFile(QuantizedType type) { return artifact::Quantization::of(type); }
 
 bool isWeightType(Type type) {
   auto quantized = dyn_cast<QuantizedType>(type);
-  return quantized && quantized.getCode() != QuantizedCode::s8 && quantized.getAxis() == 0 &&
+  return quantized && quantized.getCode() != QuantizedCode::s8 && !quantized.blocks() && quantized.getAxis() == 0 &&
          (quantized.getGroup() != 0 || quantized.bits() == 8);
 }
 

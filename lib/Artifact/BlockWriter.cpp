@@ -29,7 +29,6 @@ Status BlockWriter::check() {
     return Error{"rows of " + std::to_string(depth) + " are no whole blocks of " + std::to_string(format->block)};
   const PackedExtents extents = packedExtents(*parameter);
   blocks = depth / format->block;
-  places = isPanels ? extents.columns : extents.rows;
   group = isPanels && parameter->layout.columnGroup > 0 ? parameter->layout.columnGroup : count;
   padded = isPanels ? padToPanel(group) : group;
   if (extents.bytes > (uint64_t(1) << 50) || parameter->layout.rowGroup % BlockFormat::unit != 0)

@@ -35,7 +35,7 @@ private:
   const TensorReader *reader;
   const BlockFormat *format;
   int64_t width;           ///< lines that lie side by side: the columns of a panel, or one row
-  int64_t places, blocks;  ///< lines with padding; blocks of one
+  int64_t blocks;          ///< of a line
   std::vector<Line> lines; ///< without padding
   int64_t group, padded;   ///< lines of a group of columns, without and with padding
 };

@@ -24,7 +24,9 @@ Expected<driver::GGUFTensors> driver::openGGUFTensors(const std::string &path) {
   huggingface::ModelParts parts;
   if (file.metadata().find("general.architecture")) {
     RAPT_ASSIGN_OR_RETURN(parts, importing::describeGGUF(file, {}));
-    RAPT_ASSIGN_OR_RETURN(parts.files, gguf::tokenizerFiles(file.metadata(), parts.warnings));
+    // One that is not read says so where the file is compiled.
+    if (Expected<huggingface::SideFiles> files = gguf::tokenizerFiles(file.metadata(), parts.warnings))
+      parts.files = std::move(*files);
   } else {
     RAPT_RETURN_IF_ERROR(gguf::requireReadTypes(file));
     std::vector<huggingface::StoredTensor> tensors;

@@ -23,7 +23,8 @@ static void addCanonical(OpPassManager &passes, const PipelineOptions &options) 
   passes.addPass(createSymbolDCEPass());
   passes.addNestedPass<func::FuncOp>(createLoopInvariantCodeMotionPass());
   passes.addPass(createAttnMergeMatmuls());
-  if (options.quantize == "none" && !options.target->readsBlocks())
+  // A type that is asked for is that of the numbers of blocks, too.
+  if (options.quantize == "none" && (options.dtype != "auto" || !options.target->readsBlocks()))
     return;
   AttnQuantizeWeightsOptions quantization;
   quantization.mode = options.quantize == "none" ? "stored" : options.quantize;

@@ -24,8 +24,10 @@ static Result<S> readBlocks(attn::ParameterSliceOp op, attn::QuantizedType type,
                    std::vector<S>(numbers.size()),
                    std::vector<int64_t>(numbers.begin(), numbers.end())};
   // Numbers are those of f32.
-  for (size_t i = 0; i < numbers.size(); ++i)
-    result.floats[i] = S(float(scales[i]) * float(numbers[i]) + float(offsets[i]));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const double product = float(scales[i] * numbers[i]); // of numbers of f32, which f64 multiplies without error
+    result.floats[i] = S(float(product + offsets[i]));
+  }
   for (int64_t line = 0; line < lines; ++line)
     for (int64_t i = 0; i < depth; i += type.getGroup()) {
       const int64_t at = type.getAxis() == 1 ? line * depth + i : i * lines + line;

@@ -146,7 +146,7 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
     for (attn::LinearOp linear : uses.matmuls)
       if (*axis != (linear.getTransposed() ? 1 : 0) || periodOf(linear) != 0)
         return {};
-    if ((uses.isTable && *axis != 1) || parameter.getSliceType().getDimSize(*axis) > kMostDepth)
+    if (uses.isTable && *axis != 1)
       return {};
     return attn::QuantizedType::get(&getContext(), *code, attn::blocksOf(*code)->group, *axis, /*period=*/0,
                                     /*zeroPoints=*/false);

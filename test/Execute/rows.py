@@ -79,7 +79,7 @@ def of_kernels():
         kernels("attention_states", "cpu generic cuda", "", WIDE),
         kernels("bf16_attention", "cpu", "generic"),
         kernels("bf16_matmul", "cpu", "generic"),
-        kernels("blocks", f"cpu {V3}", "generic"),
+        kernels("blocks", f"cpu {V3} generic"),
         kernels("cached_attention", "cpu generic", "cuda"),
         kernels("edges", "generic cuda", "", WIDE),  # edges.test has the CPU
         kernels("element_types", "", "generic", WIDE),  # element-types.test has the CPU

@@ -217,6 +217,12 @@ static_assert([] {
   for (const BlockSource &source : sources)
     if (!source.format || source.bytes == 0)
       return false;
+  // Each type of blocks that is read has a format with blocks of its size.
+#define RAPT_GGML_TYPE(NUMBER, NAME, ELEMENTS, BYTES, USE, REASON)                                                     \
+  if (const BlockFormat *format = findBlockFormat(NAME);                                                               \
+      (ELEMENTS) > 1 && gguf::TypeUse::USE == gguf::TypeUse::Read && (!format || format->block != (ELEMENTS)))         \
+    return false;
+#include "lib/Formats/GGUF/Types.def"
   return true;
 }());
 

@@ -14,6 +14,9 @@ Status gguf::requireReadTypes(const File &file) {
   double unread = 0, all = 0;
   for (const auto &[name, tensor] : file.tensors()) {
     all += double(tensor.bytes);
+    if (tensor.type->use == TypeUse::Read && tensor.type->elements > 1 && tensor.dims.size() < 2)
+      return Error{shownPath(tensor.file->path()) + ": tensor \"" + json::printable(name) + "\" is a vector of type " +
+                   std::string(tensor.type->name) + "; vectors of F32, F16 and BF16 are read"};
     if (tensor.type->use == TypeUse::Read)
       continue;
     unread += double(tensor.bytes);

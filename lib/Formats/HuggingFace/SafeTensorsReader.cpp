@@ -139,24 +139,27 @@ static Status readStored(const StoredTensor &tensor, uint64_t byteOffset, std::s
   return tensor.rows ? readRows(tensor, byteOffset, out) : readRange(tensor.name, tensor, byteOffset, out);
 }
 
-/// Numbers of a quantized matrix, a block at a time.
+/// Numbers of a quantized matrix, some blocks at a time.
 static Status readNumbers(const StoredTensor &tensor, uint64_t byteOffset, std::span<std::byte> out) {
   const artifact::BlockSource &source = *tensor.blocks;
   const auto size = uint64_t(source.format->block) * sizeof(float);
   std::array<float, artifact::CodeBlock::most> values;
-  std::vector<std::byte> stored(source.bytes);
   artifact::CodeBlock block;
+  constexpr uint64_t most = 64; // blocks of at most 210 bytes
+  std::vector<std::byte> stored(most * source.bytes);
   while (!out.empty()) {
-    RAPT_RETURN_IF_ERROR(readStored(tensor, byteOffset / size * source.bytes, stored));
-    source.read(stored.data(), block);
-    artifact::decode(*source.format, block, values.data());
-    if (tensor.addend != 0) // adding 0 would change the sign of a zero
-      for (float &value : values)
-        value += tensor.addend;
-    const size_t first = byteOffset % size, piece = std::min<uint64_t>(out.size(), size - first);
-    std::memcpy(out.data(), std::as_bytes(std::span(values)).data() + first, piece);
-    out = out.subspan(piece);
-    byteOffset += piece;
+    const uint64_t first = byteOffset / size, last = (byteOffset + out.size() - 1) / size,
+                   count = std::min(last - first + 1, most);
+    RAPT_RETURN_IF_ERROR(
+        readStored(tensor, first * source.bytes, std::span(stored).first(size_t(count * source.bytes))));
+    for (uint64_t i = 0; i < count; ++i) {
+      source.read(stored.data() + i * source.bytes, block);
+      artifact::decode(*source.format, block, values.data());
+      const size_t skipped = byteOffset % size, piece = std::min<uint64_t>(out.size(), size - skipped);
+      std::memcpy(out.data(), std::as_bytes(std::span(values)).data() + skipped, piece);
+      out = out.subspan(piece);
+      byteOffset += piece;
+    }
   }
   return {};
 }

@@ -18,25 +18,20 @@ static ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &s
   experts.isNormalized = true; // the same as the softmax of the chosen experts' logits
   experts.router = "mlp.router";
   experts.hasRouterBias = true;
-  if (source.model.tensors().find("model.layers.0.mlp.experts.0.gate_proj.weight")) { // of a GGUF file
-    FeedForwardSpec &each = experts.each;
-    each.hasBias = each.hasDownBias = true;
-    each.activation = attn::ActivationKind::quick_gelu;
-    each.limit = source.config.getPositive("swiglu_limit", 1e6, 7);
+  FeedForwardSpec &each = experts.each;
+  each.hasBias = each.hasDownBias = true;
+  each.activation = attn::ActivationKind::quick_gelu; // the config says silu, the class computes x * sigmoid(1.702 x)
+  each.limit = source.config.getPositive("swiglu_limit", 1e6, 7);
+  if (source.model.tensors().find("model.layers.0.mlp.experts.0.gate_proj.weight")) // of a GGUF file
     return experts;
-  }
   // Tensors of MXFP4 have a matrix's rows, as blocks are along them.
   const bool areScaled =
       llvm::any_of(source.model.tensors().tensors(), [](const auto &tensor) { return tensor.second.dtype == "MXFP4"; });
   experts.stacking = areScaled ? Stacking::InterleavedRows : Stacking::Interleaved;
-  FeedForwardSpec &each = experts.each;
   each.gate = "mlp.experts.gate_proj";
   each.up = "mlp.experts.up_proj";
   each.packed = "mlp.experts.gate_up_proj";
   each.down = "mlp.experts.down_proj";
-  each.hasBias = each.hasDownBias = true;
-  each.activation = attn::ActivationKind::quick_gelu; // the config says silu, the class computes x * sigmoid(1.702 x)
-  each.limit = source.config.getPositive("swiglu_limit", 1e6, 7);
   return experts;
 }
 

@@ -32,9 +32,12 @@ static Expected<bool> haveSameValues(const huggingface::ModelDescription &model,
   if (!reader || !reader->find(a.name) || !reader->find(b.name))
     return true; // a type that the families refuse
   constexpr uint64_t mostBytes = uint64_t(1) << 20;
+  uint64_t allBytes = artifact::sizeOf(reader->find(a.name)->dtype);
+  for (int64_t extent : a.shape)
+    allBytes *= uint64_t(extent);
   std::vector<std::byte> first(mostBytes), second(mostBytes);
-  for (uint64_t begin = 0; begin < a.bytes; begin += mostBytes) {
-    size_t size = std::min(mostBytes, a.bytes - begin);
+  for (uint64_t begin = 0; begin < allBytes; begin += mostBytes) {
+    size_t size = std::min(mostBytes, allBytes - begin);
     for (auto [tensor, bytes] : {std::pair(&a, &first), std::pair(&b, &second)})
       RAPT_RETURN_IF_ERROR(reader->read(tensor->name, begin, std::span(*bytes).first(size)));
     if (std::memcmp(first.data(), second.data(), size) != 0)

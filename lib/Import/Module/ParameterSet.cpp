@@ -206,11 +206,12 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::ve
 /// The storage of a weight in one layer, of which `sources` are the tensors.
 Expected<ParameterSet::Storage> ParameterSet::storageOf(const Weight &weight,
                                                         std::span<const huggingface::ResolvedTensor> sources) {
-  Storage first{sources.front().dtype, sources.front().blocks};
+  const Storage first{sources.front().dtype, sources.front().blocks};
+  const bool areBlocks = llvm::any_of(sources, [](const auto &source) { return source.blocks; });
   bool isOne = true;
   for (auto [i, source] : llvm::enumerate(sources)) {
     isOne &= source.blocks == first.blocks;
-    if (source.dtype != first.dtype && !source.blocks && !first.blocks)
+    if (source.dtype != first.dtype && !areBlocks)
       return Error{"tensors \"" + weight.sources.front().name + "\" and \"" + weight.sources[i].name +
                    "\" of the checkpoint have different types, but are parts of one weight; convert it to one type"};
   }

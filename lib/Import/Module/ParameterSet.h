@@ -74,8 +74,8 @@ public:
   /// is one.
   void addTransformed(std::string symbol, artifact::Source source, huggingface::Init init,
                       std::optional<Stack> stack = std::nullopt);
-  /// Adds the rows of several tensors, one after the other, which the checkpoint must have in one type. In each layer
-  /// of `stack`, where there is one; as a table, see addTable, where `isTable`.
+  /// Adds the rows of several tensors, one after the other, which the checkpoint must have in one type, or in blocks.
+  /// In each layer of `stack`, where there is one; as a table, see addTable, where `isTable`.
   void addRows(std::string symbol, std::vector<artifact::Source> sources, huggingface::Init init,
                std::optional<Stack> stack = std::nullopt, bool isTable = false);
   /// The same of tensors that lie one behind the other along `dim`.
@@ -117,7 +117,8 @@ public:
   /// For each layer of a stack a number that is the same for two layers exactly when they read the same parameters.
   std::vector<unsigned> sections(const Stack &stack) const;
 
-  /// The lists of layers of a stack that have some weight, where they do not follow one another; each once.
+  /// The lists of layers of a stack that have some weight, or one in the same storage, where they do not follow one
+  /// another; each once.
   std::vector<LayerNumbers> scattered(const Stack &stack) const;
 
   /// Reads a weight; `layer` may be null for one that exists once, which all layers share.
@@ -131,7 +132,7 @@ public:
   int64_t elements() const;
 
 private:
-  /// How the checkpoint stores a tensor.
+  /// How a weight is stored before passes choose otherwise: as the checkpoint has it, or in f32.
   struct Storage {
     artifact::DType dtype;
     const BlockFormat *blocks; ///< of a quantized matrix, whose dtype is f32

@@ -110,6 +110,9 @@ case(102, "removed", patch(f"{HEAD}:type", 31), f'"{HEAD}"', "Q4_0_4_4", "2024")
 case(102, "intermediate", patch(f"{HEAD}:type", 15), f'"{HEAD}"', "Q8_K", "intermediate")
 case(102, "quantized", file(lambda t: t.update({"blk.0.attn_q.weight": Blocks(40, [64, 16], bytes(36 * 16))})), '"blk.0.attn_q.weight"', "NVFP4", "% of the tensors' bytes are of such types",
      "F16 or BF16", seen=COMPILER)
+for number, size, shown in [(8, 34, "Q8_0"), (2, 18, "Q4_0")]:
+    case(102, f"vector-{shown}", file(lambda t, number=number, size=size: t.update({"blk.0.attn_q.bias": Blocks(number, [32], bytes(size))})), '"blk.0.attn_q.bias"',
+         f"a vector of type {shown}", seen=COMPILER)
 case(103, "misaligned", patch("output_norm.weight:offset", 900), '"output_norm.weight"', "900", "32")
 case(103, "beyond", patch(f"{LAST}:offset", 2**40), f'"{LAST}"', "1099511627776", "truncated")
 case(103, "wraps", patch(f"{LAST}:offset", 2**64 - 32), f'"{LAST}"', "18446744073709551584", "truncated")

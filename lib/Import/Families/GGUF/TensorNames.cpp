@@ -173,6 +173,9 @@ private:
 
   void splitExperts(const gguf::Tensor &tensor, const StoredTensor &whole, const std::vector<std::string> &own) {
     const auto parts = int64_t(own.size());
+    if (whole.blocks && whole.shape.size() < 3)
+      return fail(tensor, huggingface::shownShape(whole.shape) + " has a vector of type " + whole.dtype +
+                              " for each; vectors of F32, F16 and BF16 are read");
     if (whole.shape.size() < 2 || whole.shape[0] > mostExperts || whole.shape[1] % parts != 0)
       return fail(tensor, huggingface::shownShape(whole.shape) + " is not of experts");
     for (int64_t expert = 0; expert < whole.shape[0]; ++expert) {

@@ -77,8 +77,8 @@ constexpr int64_t kDotOperands = 3, kPairOperands = 4, kPieceOperands = 8;
 /// Those beside the accumulators of a group and its sums in f32; codes of 4 bits are unpacked there.
 constexpr int64_t kGroupOperands = 4, kPairGroupOperands = 6;
 
-/// Those beside the accumulators of a group of blocks and its sums in f32, some of which go to the stack; and where
-/// groups have half of a unit, whose codes have two planes.
+/// Registers beside the integer sums of a group of a block and the sums in f32, some of which go to the stack; and of
+/// groups of 16, which have twice as many scales.
 constexpr int64_t kBlockOperands = 4, kHalfGroupOperands = 8;
 
 /// Limits of the code: tiles are unrolled, and partial sums of a task are in one buffer of static size.

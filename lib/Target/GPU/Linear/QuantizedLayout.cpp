@@ -76,6 +76,8 @@ attn::LinearOp matmulOf(OpOperand &use) {
 
 /// Whether matmuls on tensor cores read a quantized parameter, and look-ups at most besides.
 bool takesPanels(attn::QuantizedType type, const Slices &slices) {
+  if (type.blocks()) // which are read as numbers
+    return false;
   bool isMultiplied = false;
   for (attn::ParameterSliceOp slice : slices)
     for (OpOperand &use : slice.getValue().getUses()) {
