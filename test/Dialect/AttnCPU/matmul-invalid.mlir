@@ -172,3 +172,13 @@ func.func @unranked(%q: tensor<8x16xf32>, %p: tensor<*xf32>, %d: tensor<8x32xf32
 
 // expected-error@+1 {{expected panels of 32 columns with interleave factor 1 or 2, found 16 columns and interleave factor 4}}
 func.func private @panels() attributes {attn_cpu.layout = #attn_cpu.panels<columns = 16, interleave = 4>}
+
+// -----
+
+// Half of a block.
+func.func @half(%rows: tensor<4x192xi8>, %panel: tensor<1x4736xi8>, %dest: tensor<4x32xf32>) -> tensor<4x32xf32> {
+  // expected-error@+1 {{multiplies one panel of whole blocks, by rows of bytes, found 'tensor<1x4736xi8>' of depth 128 of '!attn.quantized<q4_k group 32 axis 0>'}}
+  %y = attn_cpu.quantized_matmul %rows, %panel, %dest depth 128 of !attn.quantized<q4_k group 32 axis 0>
+    : tensor<4x192xi8>, tensor<1x4736xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
+  return %y : tensor<4x32xf32>
+}
