@@ -90,10 +90,6 @@ public:
     return {};
   }
 
-  Status readBlocks(std::string_view name, uint64_t byteOffset, std::span<std::byte> out) const override {
-    return base->readBlocks(name, byteOffset, out);
-  }
-
 private:
   static void add(const LowRankChange &change, int64_t row, int64_t column, std::span<float> numbers) {
     std::array<float, 1024> sums{};

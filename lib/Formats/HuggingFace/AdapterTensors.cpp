@@ -60,10 +60,6 @@ public:
     return {};
   }
 
-  Status readBlocks(std::string_view name, uint64_t byteOffset, std::span<std::byte> out) const override {
-    return base->readBlocks(name, byteOffset, out);
-  }
-
 private:
   std::unique_ptr<TensorReader> base;
   std::shared_ptr<const AdapterTensors> tensors;

@@ -284,8 +284,11 @@ Expected<std::vector<ResolvedTensor>> ModelDescription::resolve(std::vector<Tens
   requested = std::move(requests);
   std::set<std::string_view> seen;
   for (ResolvedTensor &tensor : resolved) {
-    if (merged && merged->changes.contains(tensor.name))
-      tensor.blocks = nullptr; // its numbers are others than those of the blocks
+    // A file whose weights are left out says their types nevertheless.
+    if (const StoredTensor *stored = options.noWeights ? table.find(tensor.name) : nullptr; stored && stored->type()) {
+      tensor.dtype = *stored->type();
+      tensor.blocks = stored->blocks ? stored->blocks->format : nullptr;
+    }
     if (seen.insert(tensor.name).second)
       names.push_back(tensor.name);
   }

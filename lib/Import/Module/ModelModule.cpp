@@ -49,7 +49,8 @@ ModelModule::ModelModule(MLIRContext &context, const ModelFacts &facts, const hu
   (*module)->setAttr(attn::AttnDialect::stageAttr, body.getStringAttr("imported"));
   ModelFacts all = facts;
   all.parameters = parameters.elements();
-  all.sourceDtype = typeName(model.dtype());
+  const BlockFormat *blocks = parameters.mostBlocks();
+  all.sourceDtype = blocks ? StringRef(blocks->name) : typeName(model.dtype());
   attn::setFacts(*module, all);
   body.setInsertionPointToEnd(module->getBody());
 }

@@ -389,3 +389,12 @@ void ParameterScope::dense(const std::string &part, int64_t out, int64_t in, boo
   if (hasBias)
     add(part + ".bias", {out}, Init::bias());
 }
+
+const BlockFormat *ParameterSet::mostBlocks() const {
+  std::map<const BlockFormat *, int64_t> counts;
+  for (const Weight &weight : weights)
+    for (const Run &run : weight.runs)
+      counts[run.storage.blocks] += int64_t(run.places.size()) * llvm::product_of(weight.shape);
+  auto most = std::ranges::max_element(counts, {}, [](const auto &count) { return count.second; });
+  return most == counts.end() ? nullptr : most->first;
+}

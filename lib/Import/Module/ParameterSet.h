@@ -130,6 +130,8 @@ public:
   }
   /// Number of elements of all weights but the adapters', each tensor once.
   int64_t elements() const;
+  /// The format of blocks that most numbers are stored in; null where more are stored in none.
+  const BlockFormat *mostBlocks() const;
 
 private:
   /// How a weight is stored before passes choose otherwise: as the checkpoint has it, or in f32.
