@@ -19,8 +19,6 @@ bool fit(int64_t a, int64_t b) { return ShapedType::isDynamic(a) || ShapedType::
 
 bool isAtMost(int64_t extent, int64_t most) { return ShapedType::isDynamic(extent) || extent <= most; }
 
-artifact::Quantization inFile(QuantizedType type) { return artifact::Quantization::of(type); }
-
 bool isWeightType(Type type) {
   auto quantized = dyn_cast<QuantizedType>(type);
   return quantized && quantized.getCode() != QuantizedCode::s8 && !quantized.blocks() && quantized.getAxis() == 0 &&
@@ -48,7 +46,7 @@ RankedTensorType QuantizedPanelsAttr::getStored(Type element) const {
 
 RankedTensorType QuantizedPanelsAttr::getBytes(Type element) const {
   const RankedTensorType stored = getStored(element);
-  const artifact::Quantization file = inFile(cast<QuantizedType>(element));
+  const auto file = artifact::Quantization::of(cast<QuantizedType>(element));
   const int64_t rows = stored.getDimSize(1);
   return RankedTensorType::get({stored.getDimSize(0), file.groups(rows), file.groupBytes(rows)},
                                IntegerType::get(getContext(), 8));
@@ -121,7 +119,8 @@ int64_t QuantizedLinearTileOp::getCodeBytes() {
 
 int64_t QuantizedLinearTileOp::getGroupBytes() {
   const QuantizedType type = getType();
-  return getCodeBytes() + (type.getGroup() ? inFile(type).groupBytes(0) - inFile(type).codeBytes(0) : 0);
+  const auto file = artifact::Quantization::of(type);
+  return getCodeBytes() + (type.getGroup() ? file.groupBytes(0) - file.codeBytes(0) : 0);
 }
 
 int64_t QuantizedLinearTileOp::getPanelBytes() { return std::max<int64_t>(getGroupsOfStep(), 1) * getGroupBytes(); }
@@ -179,7 +178,7 @@ LogicalResult QuantizedLinearTileOp::verify() {
   if (!isWeightType(getQuantized()))
     return emitOpError() << "needs the type of a weight of u8 or u4 in groups along axis 0, or of u8 in one, found "
                          << getQuantized();
-  const artifact::Quantization file = inFile(getType());
+  const auto file = artifact::Quantization::of(getType());
   const int64_t depth = codes.getDimSize(1);
   if (ShapedType::isDynamic(depth) || file.paddedRows(depth) != depth || weight.getDimSize(1) != file.groups(depth) ||
       weight.getDimSize(2) != file.groupBytes(depth))

@@ -1,4 +1,4 @@
-//===- ModelTensors.cpp - Tensors of a GGUF file by a directory's names --------------------===//
+//===- ModelTensors.cpp - Tensors of a model by the names of its program -------------------===//
 #include "lib/Driver/ModelTensors.h"
 #include "lib/Formats/GGUF/File.h"
 #include "lib/Formats/GGUF/Sources.h"
@@ -37,12 +37,15 @@ Expected<driver::GGUFTensors> driver::openGGUFTensors(const std::string &path) {
   return GGUFTensors{huggingface::withMatmuls(huggingface::openSafeTensors(parts.tensors)), std::move(parts.files)};
 }
 
-Expected<std::unique_ptr<artifact::TensorReader>> driver::openTensors(const std::string &path) {
-  if (isGGUFFile(path)) {
-    RAPT_ASSIGN_OR_RETURN(GGUFTensors tensors, openGGUFTensors(path));
-    return std::move(tensors.reader);
-  }
+Expected<std::unique_ptr<artifact::TensorReader>> driver::openDirectoryTensors(const std::string &path) {
   std::vector<std::string> warnings; // about tensors beyond the index, which no parameter can name
   RAPT_ASSIGN_OR_RETURN(huggingface::TensorTable table, huggingface::TensorTable::load(path, warnings));
   return huggingface::withMatmuls(huggingface::openSafeTensors(table));
+}
+
+Expected<std::unique_ptr<artifact::TensorReader>> driver::openTensors(const std::string &path) {
+  if (!isGGUFFile(path))
+    return openDirectoryTensors(path);
+  RAPT_ASSIGN_OR_RETURN(GGUFTensors tensors, openGGUFTensors(path));
+  return std::move(tensors.reader);
 }

@@ -1,4 +1,4 @@
-//===- ModelTensors.h - Tensors of a GGUF file by a directory's names ------------*- C++ -*-===//
+//===- ModelTensors.h - Tensors of a model by the names of its program -----------*- C++ -*-===//
 #pragma once
 #include "lib/Artifact/TensorReader.h"
 #include "lib/Formats/HuggingFace/ModelDescription.h"
@@ -17,6 +17,9 @@ struct GGUFTensors {
 /// Its tensors, by the names that the imported program has; by their own where the file names no architecture. Errors
 /// are those of importing::describeGGUF.
 Expected<GGUFTensors> openGGUFTensors(const std::string &path);
+
+/// The tensors of a model directory. Errors are those of huggingface::TensorTable::load.
+Expected<std::unique_ptr<artifact::TensorReader>> openDirectoryTensors(const std::string &path);
 
 /// The tensors of a GGUF file or of a model directory, as the parameters of a program name them.
 Expected<std::unique_ptr<artifact::TensorReader>> openTensors(const std::string &path);

@@ -2,8 +2,6 @@
 #include "lib/Driver/Weights.h"
 #include "lib/Driver/ModelTensors.h"
 #include "lib/Formats/HuggingFace/CheckTensors.h"
-#include "lib/Formats/HuggingFace/MatmulTensors.h"
-#include "lib/Formats/HuggingFace/TensorTable.h"
 #include "lib/Support/CheckedMath.h"
 #include "lib/Support/File.h"
 #include <cstring>
@@ -28,15 +26,13 @@ static Expected<Weights> openPacked(const std::vector<artifact::Parameter> &para
 /// The tensors of a model directory, and its side files.
 static Expected<Weights> openDirectory(Input &input, const std::vector<artifact::Parameter> &parameters,
                                        const std::string &path) {
-  std::vector<std::string> warnings; // about tensors beyond the index, which no parameter can name
-  RAPT_ASSIGN_OR_RETURN(huggingface::TensorTable table, huggingface::TensorTable::load(path, warnings));
+  Weights weights;
+  RAPT_ASSIGN_OR_RETURN(weights.reader, openDirectoryTensors(path));
   huggingface::LoadOptions load;
   load.noWeights = true;
   RAPT_ASSIGN_OR_RETURN(huggingface::ModelDescription model, huggingface::ModelDescription::load(path, load));
   for (const auto &[name, bytes] : model.files())
     input.sections.push_back({name, bytes});
-  Weights weights;
-  weights.reader = huggingface::withMatmuls(huggingface::openSafeTensors(table));
   weights.names = artifact::sourceTensors(parameters);
   return weights;
 }

@@ -36,12 +36,9 @@ attn::ParameterOp parameterOf(attn::ParameterSliceOp slice) {
   return SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(slice, slice.getParameterAttr());
 }
 
-/// How the weight file quantizes a matrix.
-artifact::Quantization inFile(attn::QuantizedType type) { return artifact::Quantization::of(type); }
-
 /// The bytes of a quantized matrix, [rows, groups along the columns, bytes of a group].
 RankedTensorType inWeightFile(RankedTensorType stored) {
-  const artifact::Quantization file = inFile(cast<attn::QuantizedType>(stored.getElementType()));
+  const auto file = artifact::Quantization::of(cast<attn::QuantizedType>(stored.getElementType()));
   const int64_t columns = stored.getDimSize(1);
   return RankedTensorType::get({stored.getDimSize(0), file.groups(columns), file.rowGroupBytes(columns)},
                                IntegerType::get(stored.getContext(), 8));
@@ -103,7 +100,7 @@ struct QuantizedMatrix {
     if (const BlockFormat *format = type.blocks())
       return readBlockElement(b, BlockLayout(*format, 1), row, tile::index(b, 0),
                               [&](Value block, Value byte) { return byteAt(b, column, block, byte); });
-    const artifact::Quantization file = inFile(type);
+    const auto file = artifact::Quantization::of(type);
     const int64_t ofGroup = file.groupRows(stored), codes = file.rowCodeBytes(stored), inByte = 8 / type.bits();
     Value group = place(r.floorDiv(ofGroup));
     Value code = byteAt(b, column, group, place((r % ofGroup).floorDiv(inByte)));

@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, EachFormat, testing::Range<size_t>(0, std::siz
 } // namespace
 
 TEST_P(EachFormat, PanelsOfSeveralSources) {
-  // 37 columns of one tensor and rows 5 to 16 of another, transposed: 49 columns in two panels.
+  // 37 columns of one tensor and rows 5 to 16 of another, transposed: 48 columns in two panels.
   const Blocks first(random, reader, "a", format, 37, 3), second(random, reader, "b", format, 20, 3);
   const int64_t depth = 3 * format.block;
   Parameter parameter = parameterOf(format, Layout::Panels, {depth, 48});

@@ -4,6 +4,7 @@
 #include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Target/CPU/Codegen/ByteDots.h"
 #include "lib/Target/CPU/Codegen/MatmulPrefetch.h"
+#include "lib/Target/CPU/Codegen/TileValues.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -59,29 +60,6 @@ private:
   /// Steps of four rows whose terms 16 bits can add.
   int64_t stepsOf16() const { return isSigned() ? 1 : 32767 / (2 * 127 * format.mostNumber()); }
 
-  static Value splatOf(ImplicitLocOpBuilder &b, VectorType type, int64_t value) {
-    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, b.getIntegerAttr(type.getElementType(), value)));
-  }
-  static Value plus(ImplicitLocOpBuilder &b, Value base, int64_t offset) {
-    return offset == 0 ? base : Value(arith::AddIOp::create(b, base, index(b, offset)));
-  }
-  static Value times(ImplicitLocOpBuilder &b, Value value, int64_t factor) {
-    return arith::MulIOp::create(b, value, index(b, factor));
-  }
-  static Value asType(ImplicitLocOpBuilder &b, VectorType type, Value value) {
-    return value.getType() == type ? value : Value(vector::BitCastOp::create(b, type, value));
-  }
-
-  /// A loop of `count` iterations, or its one iteration.
-  static void overEach(ImplicitLocOpBuilder &b, int64_t count,
-                       function_ref<void(ImplicitLocOpBuilder &, Value nth)> body) {
-    if (count == 1)
-      return body(b, index(b, 0));
-    auto each = scf::ForOp::create(b, index(b, 0), index(b, count), index(b, 1));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(each.getBody());
-    body(b, each.getInductionVar());
-  }
   static SmallVector<Value>
   sumOver(ImplicitLocOpBuilder &b, int64_t count, ValueRange sums,
           function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, Value nth, ValueRange sums)> body) {

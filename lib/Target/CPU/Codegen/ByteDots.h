@@ -1,6 +1,6 @@
 //===- ByteDots.h - Dot products of bytes in each lane ----------------------------*- C++ -*-===//
 //
-// Vectors of `lanes` 32-bit lanes: four unsigned bytes of weights and four signed bytes of rows in each.
+// Vectors of 32-bit lanes: four unsigned bytes of weights and four signed bytes of rows in each.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -13,6 +13,7 @@
 #include "lib/Target/CPU/Codegen/MatmulPrefetch.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Codegen/QuantizedTile.h"
+#include "lib/Target/CPU/Codegen/TileValues.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Schedule/Verify.h"
 #include "lib/Target/CPU/Tile/Tile.h"
@@ -71,19 +72,9 @@ private:
   VectorType bytesType(ImplicitLocOpBuilder &b) const { return VectorType::get({4 * lanes}, b.getI8Type()); }
   VectorType floatsType(ImplicitLocOpBuilder &b) const { return VectorType::get({lanes}, b.getF32Type()); }
 
-  static Value splatOf(ImplicitLocOpBuilder &b, VectorType type, int64_t value) {
-    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, b.getIntegerAttr(type.getElementType(), value)));
-  }
-  static Value add(ImplicitLocOpBuilder &b, Value base, int64_t offset) {
-    return offset == 0 ? base : Value(arith::AddIOp::create(b, base, index(b, offset)));
-  }
-  static Value times(ImplicitLocOpBuilder &b, Value value, int64_t factor) {
-    return arith::MulIOp::create(b, value, index(b, factor));
-  }
-
   int64_t tileRows() { return cast<MemRefType>(op.getDest().getType()).getDimSize(0); }
 
-  Value rowAt(ImplicitLocOpBuilder &b, int64_t r) { return part ? add(b, part, row + r) : index(b, row + r); }
+  Value rowAt(ImplicitLocOpBuilder &b, int64_t r) { return part ? plus(b, part, row + r) : index(b, row + r); }
 
   /// Loads the 32 bits at byte `at` of row `r` as a scalar of type `element`.
   Value loadWord(ImplicitLocOpBuilder &b, int64_t r, Value at, Type element) {
@@ -100,7 +91,7 @@ private:
   /// Loads vector `half` of the panel's interleaved line at byte `at` of group `group`.
   Value loadPanel(ImplicitLocOpBuilder &b, Value group, Value at, int64_t half) {
     return vector::LoadOp::create(b, bytesType(b), op.getPanel(),
-                                  ValueRange{group, add(b, at, 4 * (column + half * lanes))});
+                                  ValueRange{group, plus(b, at, 4 * (column + half * lanes))});
   }
 
   /// `acc` plus the dot product of four bytes in each lane; `weights` are unsigned, `values` signed.
@@ -119,7 +110,7 @@ private:
         panels[half] = type.bits() == 8 ? words[half] : nibbles(b, words[half], nibble);
       for (int64_t r = 0; r < rows; ++r) {
         Value values =
-            vector::BitCastOp::create(b, bytesType(b), broadcastWord(b, r, add(b, inRow, 4 * nibble), wordsType(b)));
+            vector::BitCastOp::create(b, bytesType(b), broadcastWord(b, r, plus(b, inRow, 4 * nibble), wordsType(b)));
         for (int64_t half = 0; half < 2; ++half)
           sums[2 * r + half] = dot(b, sums[2 * r + half], panels[half], values);
       }
@@ -143,7 +134,7 @@ private:
     Value step = arith::AddIOp::create(b, nth, times(b, group, stepsOfGroup()));
     Value element = nextPanel->at(b, step, groups * stepsOfGroup());
     prefetchByte(b, op.getPanel(), index(b, 0),
-                 add(b, element, groups * attn_cpu::QuantizedLayout(type, depth).groupBytes()), kSecondLevel);
+                 plus(b, element, groups * attn_cpu::QuantizedLayout(type, depth).groupBytes()), kSecondLevel);
   }
 
   /// Emits the prefetches of the chunk that begins at byte `at` of its group: the next group's scales; for half of the
@@ -154,7 +145,7 @@ private:
          attn_cpu::QuantizedLayout(type, depth).groups() > 1 &&
          tail < attn_cpu::QuantizedLayout(type, depth).groupBytes();
          tail += kLineBytes)
-      prefetchByte(b, op.getPanel(), group, add(b, at, attn_cpu::QuantizedLayout(type, depth).groupBytes() + tail),
+      prefetchByte(b, op.getPanel(), group, plus(b, at, attn_cpu::QuantizedLayout(type, depth).groupBytes() + tail),
                    kFirstLevel);
     if (!nextPanel)
       return;
@@ -183,16 +174,16 @@ private:
     const int64_t some = llvm::divideCeil(rows, kLineBytes / kChunk);
     Value first = times(b, arith::RemUIOp::create(b, chunk, index(b, kLineBytes / kChunk)), some);
     for (int64_t r = 0; r < some; ++r)
-      prefetchByte(b, op.getRows(), add(b, first, row + r), add(b, inRow, 2 * kLineBytes), kFirstLevel);
+      prefetchByte(b, op.getRows(), plus(b, first, row + r), plus(b, inRow, 2 * kLineBytes), kFirstLevel);
   }
 
   /// Prefetches the panel's lines one chunk behind the step at byte `at` of its group. Every step prefetches its own,
   /// as all lines of a chunk at once would fill the line fill buffers of L1.
   void prefetchPanel(ImplicitLocOpBuilder &b, Value group, Value at) {
-    Value from =
-        add(b, at, chunkBytes() + 4 * column + (attn_cpu::QuantizedLayout(type, depth).groups() > 1 ? groupTail() : 0));
+    Value from = plus(
+        b, at, chunkBytes() + 4 * column + (attn_cpu::QuantizedLayout(type, depth).groups() > 1 ? groupTail() : 0));
     for (int64_t line = 0; line < 2 * lanes * 4; line += kLineBytes)
-      prefetchByte(b, op.getPanel(), group, add(b, from, line), kFirstLevel);
+      prefetchByte(b, op.getPanel(), group, plus(b, from, line), kFirstLevel);
   }
 
   /// Bytes of the scales and zero points, which follow the values of a group.
@@ -205,7 +196,7 @@ private:
     if (!kernel.getPrefetch())
       return;
     for (int64_t line = 0; line < 4 * kPanel && column == 0; line += kLineBytes)
-      prefetchByte(b, op.getPanel(), group, add(b, at, kernel.getPrefetch().getStreamBytes() + line), kFirstLevel);
+      prefetchByte(b, op.getPanel(), group, plus(b, at, kernel.getPrefetch().getStreamBytes() + line), kFirstLevel);
   }
 
   /// Emits steps [first, first + count) of a group; tiles of several rows prefetch.
@@ -214,7 +205,7 @@ private:
     if (prefetches)
       prefetchChunk(b, group, times(b, first, 4 * kPanel));
     for (int64_t step = 0; step < count; ++step) {
-      Value nth = add(b, first, step);
+      Value nth = plus(b, first, step);
       if (prefetches)
         prefetchPanel(b, group, times(b, nth, 4 * kPanel));
       else
@@ -242,7 +233,7 @@ private:
       zeros[half] = loadZeros(b, group, half);
     SmallVector<Value> sums;
     for (int64_t r = 0; r < rows; ++r) {
-      Value at = add(b, times(b, group, 4), attn_cpu::QuantizedLayout(type.ofRows(), depth).rowSum(0));
+      Value at = plus(b, times(b, group, 4), attn_cpu::QuantizedLayout(type.ofRows(), depth).rowSum(0));
       Value correction = broadcastWord(b, r, at, wordsType(b));
       if (type.getZeroPoints()) // 16 times the zero point instead of 128
         correction = arith::ShRSIOp::create(b, correction, splatOf(b, wordsType(b), 3));
@@ -279,7 +270,7 @@ private:
     Value scales[2] = {loadScales(b, group, 0), loadScales(b, group, 1)};
     SmallVector<Value> results;
     for (int64_t r = 0; r < rows; ++r) {
-      Value at = add(b, times(b, group, 4), attn_cpu::QuantizedLayout(type.ofRows(), depth).rowScale(0));
+      Value at = plus(b, times(b, group, 4), attn_cpu::QuantizedLayout(type.ofRows(), depth).rowScale(0));
       Value own = broadcastWord(b, r, at, floatsType(b));
       for (int64_t half = 0; half < 2; ++half) {
         Value sum = arith::SIToFPOp::create(b, floatsType(b), sums[2 * r + half]);
@@ -336,7 +327,7 @@ private:
                 [&](ImplicitLocOpBuilder &b, Value step, ValueRange carried) {
                   SmallVector<Value> next(carried);
                   for (int64_t chain = 0; chain < chains; ++chain) {
-                    Value nth = add(b, step, chain);
+                    Value nth = plus(b, step, chain);
                     prefetchStream(b, group, times(b, nth, 4 * kPanel));
                     emitStep(b, group, nth, MutableArrayRef(next).slice(2 * chain, 2));
                   }
