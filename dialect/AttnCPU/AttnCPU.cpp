@@ -15,6 +15,20 @@ using rapt::attn::printNamedRegions;
 using rapt::attn::QuantizedCode;
 using rapt::attn::QuantizedType;
 
+/// One type for all of the operands.
+static ParseResult parseTypeOfAll(OpAsmParser &parser, ArrayRef<OpAsmParser::UnresolvedOperand> operands,
+                                  SmallVectorImpl<Type> &types) {
+  Type type;
+  if (parser.parseType(type))
+    return failure();
+  types.assign(operands.size(), type);
+  return success();
+}
+
+static void printTypeOfAll(OpAsmPrinter &printer, Operation *, OperandRange, TypeRange types) {
+  printer << types.front();
+}
+
 #include "dialect/AttnCPU/AttnCPUDialect.cpp.inc"
 #include "dialect/AttnCPU/AttnCPUEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
@@ -313,4 +327,31 @@ void QuantizedMatmulOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<M
   for (OpOperand *read : {&getRowsMutable(), &getPanelMutable()})
     effects.emplace_back(MemoryEffects::Read::get(), read, SideEffects::DefaultResource::get());
   effects.emplace_back(MemoryEffects::Write::get(), &getDestMutable(), SideEffects::DefaultResource::get());
+}
+
+LogicalResult WriteLinesOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                             SmallVectorImpl<Type> &inferred) {
+  inferred.push_back(adaptor.getDest().getType());
+  return success();
+}
+
+ValueRange WriteLinesOp::getPlace(unsigned i) {
+  const int64_t rank = getDest().getType().getRank();
+  return getAt().slice(i * rank, rank);
+}
+
+LogicalResult WriteLinesOp::verify() {
+  RankedTensorType dest = getDest().getType();
+  const size_t lines = getLines().size();
+  if (lines == 0 || getAt().size() != lines * dest.getRank())
+    return emitOpError() << "needs lines, and for each an index of every dim of the destination; found " << lines
+                         << " lines and " << getAt().size() << " indices of " << dest;
+  auto line = cast<VectorType>(getLines().front().getType());
+  if (!llvm::all_equal(getLines().getTypes()))
+    return emitOpError("needs lines of one type");
+  const int64_t columns = dest.getRank() > 0 ? dest.getShape().back() : 0;
+  if (line.isScalable() || line.getElementType() != dest.getElementType() ||
+      (!ShapedType::isDynamic(columns) && line.getDimSize(0) > columns))
+    return emitOpError() << "needs lines that fit the destination, found " << line << " and " << dest;
+  return success();
 }

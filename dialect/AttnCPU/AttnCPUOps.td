@@ -181,6 +181,31 @@ def AttnCPU_CastRowsOp : AttnCPU_Op<"cast_rows", [Pure]> {
   let hasVerifier = 1;
 }
 
+def AttnCPU_WriteLinesOp : AttnCPU_Op<"write_lines", [
+    Pure, DestinationStyleOpInterface, InferTypeOpAdaptor, AttrSizedOperandSegments]> {
+  let summary = "vectors written side by side, each to a place of its own";
+  let description = [{
+    Writes vector i to the lanes of the last dim that begin at index i of `at`, in order; each lies within `dest`. It stands for as many `vector.transfer_write`, each of
+    which the analysis of buffers would compare with all others, along all of them.
+
+    ```mlir
+    func.func @pack(%a: vector<8xf32>, %b: vector<8xf32>, %panel: tensor<64x32xf32>, %i: index, %j: index, %k: index) -> tensor<64x32xf32> {
+      %y = attn_cpu.write_lines %a, %b into %panel at(%i, %k, %j, %k) : vector<8xf32> into tensor<64x32xf32>
+      return %y : tensor<64x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<VectorOfRankAndType<[1], [AnyType]>>:$lines, RankedTensorOf<[AnyType]>:$dest, Variadic<Index>:$at);
+  let results = (outs RankedTensorOf<[AnyType]>:$result);
+  let assemblyFormat = "$lines `into` $dest `at` `(` $at `)` attr-dict `:` custom<TypeOfAll>(ref($lines), type($lines)) `into` type($dest)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The indices of line `i`, one for each dim of the destination.
+    ::mlir::ValueRange getPlace(unsigned i);
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getDestMutable(); }
+  }];
+}
+
 /// The results are the state of the operands acc, max and sum, the last three, and have their types.
 class AttnCPU_StateOp<string mnemonic, list<Trait> traits = []> : AttnCPU_Op<mnemonic, !listconcat([
     Pure, DestinationStyleOpInterface, InferTypeOpAdaptor], traits)> {

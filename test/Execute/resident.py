@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import batch  # noqa: E402
 
 FLAGS = {"rapt-reference": "--batch", "raptc": "--batch-in-process"}
-wrapped = {}  # scripts that run a tool with more flags: path to [tool, flag...]
+wrapped = {}  # scripts that run a tool with other arguments: path to a function of them, which gives the command
 mine = threading.local()  # a thread has batches of its own: lines are answered in order
 
 
@@ -53,8 +53,7 @@ def run(command, check=False, timeout=600):
     """The finished command, whose words are strings or paths. CalledProcessError where it fails and `check` is set. Another tool's has a process of its own."""
     command = [str(word) for word in command]
     if command[0] in wrapped:
-        tool, *flags = wrapped[command[0]]
-        command = [tool, *command[1:], *flags]
+        command = wrapped[command[0]](command[1:])
     if os.path.basename(command[0]) not in FLAGS or is_script(command[0]):
         return subprocess.run(command, check=check, stdin=subprocess.DEVNULL, capture_output=not check, text=True, timeout=timeout)
     place = (os.getpid(), os.getcwd(), command[0])  # a copy of this process has no part in its batches

@@ -15,8 +15,15 @@ def raptc_flags(case):
     return [f"--target={case.column}"] if case.isForTarget else []
 
 
+def words_for(cpu, words):
+    """Arguments of raptc by which code for this machine becomes code for `cpu`."""
+    words = [f"--mcpu={cpu}" if word == "--mcpu=native" else word for word in words]
+    told = [word for word in words if word.startswith(("--mcpu=", "--mtriple=", "--target=")) and word != "--target=cpu"]
+    return words if told else [*words, f"--mcpu={cpu}"]
+
+
 def for_cpu(cpu):
-    """A line of the shell that makes code for this machine code for `cpu` instead."""
+    """A line of the shell that does what words_for does."""
     return f"""for word; do
   shift
   case $word in
@@ -55,8 +62,7 @@ class Tools:
             return raptc
         folder = self.build / "test" / "programs" / "".join([*flags, cpu]).replace("/", "_")
         made = folder / "raptc"
-        if not cpu:
-            resident.wrapped[str(made)] = [raptc, *flags]
+        resident.wrapped[str(made)] = lambda words: [raptc, *(words_for(cpu, words) if cpu else words), *flags]
         text = f'#!/bin/sh\n{for_cpu(cpu) if cpu else ""}exec {shlex.quote(raptc)} "$@" {shlex.join(flags)}\n'
         if not made.exists() or made.read_text() != text:
             folder.mkdir(parents=True, exist_ok=True)

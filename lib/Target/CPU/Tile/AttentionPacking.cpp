@@ -39,12 +39,15 @@ static Value packChannels(ImplicitLocOpBuilder &b, const AttentionTask &task, un
       auto read = [&](int64_t key, int64_t more, int64_t count) {
         return readKey(b, task, i, arith::AddIOp::create(b, from, index(b, key)), plus(b, channel, more), count);
       };
-      auto write = [&](int64_t nth, int64_t key, Value keys, Value dest) -> Value {
-        Value line = asValue(
-            b, affineOf(b, (b.getAffineDimExpr(0) + place).floorDiv(task.interleave()) + nth, {OpFoldResult(channel)}));
-        SmallVector<Value> at(panel);
-        at.append({line, plus(b, column, key * task.interleave())});
-        return vector::TransferWriteOp::create(b, keys, dest, at, ArrayRef<bool>{true}).getResult();
+      auto write = [&](int64_t nth, int64_t key, ArrayRef<Value> keys, Value dest) {
+        Value from = plus(b, column, key * task.interleave());
+        auto at = [&](int64_t i) {
+          AffineExpr line = (b.getAffineDimExpr(0) + place).floorDiv(task.interleave()) + nth + i;
+          SmallVector<Value> indices(panel);
+          indices.append({asValue(b, affineOf(b, line, {OpFoldResult(channel)})), from});
+          return indices;
+        };
+        return writeLines(b, keys, at, dest);
       };
       return writeTransposed(b, task.interleave() > 1, read, write, inner);
     });
@@ -136,9 +139,12 @@ Value tile::packLatents(ImplicitLocOpBuilder &b, const AttentionTask &task, Valu
                   auto read = [&](int64_t key, int64_t channel, int64_t count) {
                     return readPanel(b, values, {nth, of(d0 + key, first, zero), index(b, channel)}, count);
                   };
-                  auto write = [&](int64_t channel, int64_t key, Value keys, Value dest) -> Value {
-                    Value at[] = {panel, of(d0 * kPanel + channel, nth, zero), plus(b, column, key)};
-                    return vector::TransferWriteOp::create(b, keys, dest, at, ArrayRef<bool>{true}).getResult();
+                  auto write = [&](int64_t channel, int64_t key, ArrayRef<Value> keys, Value dest) {
+                    Value from = plus(b, column, key);
+                    auto at = [&](int64_t i) {
+                      return SmallVector<Value>{panel, of(d0 * kPanel + (channel + i), nth, zero), from};
+                    };
+                    return writeLines(b, keys, at, dest);
                   };
                   return writeTransposed(b, /*isInterleaved=*/false, read, write, inner);
                 });

@@ -1,7 +1,8 @@
-//===- Bufferize.cpp - Bufferizes the matmuls of attn_cpu ---------------------------------===//
+//===- Bufferize.cpp - Bufferizes ops of attn_cpu -----------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -40,6 +41,23 @@ struct BufferizeMatmul : bufferization::DstBufferizableOpInterfaceExternalModel<
   }
 };
 
+/// What no line is written to keeps its elements, so that the destination is read, too.
+struct BufferizeLines : bufferization::DstBufferizableOpInterfaceExternalModel<BufferizeLines, attn_cpu::WriteLinesOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &, const bufferization::AnalysisState &) const { return true; }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const bufferization::BufferizationOptions &options,
+                          bufferization::BufferizationState &state) const {
+    auto write = cast<attn_cpu::WriteLinesOp>(op);
+    FailureOr<Value> dest = bufferization::getBuffer(rewriter, write.getDest(), options, state);
+    if (failed(dest))
+      return failure();
+    for (auto [i, line] : llvm::enumerate(write.getLines()))
+      vector::TransferWriteOp::create(rewriter, op->getLoc(), line, *dest, write.getPlace(i), ArrayRef<bool>{true});
+    bufferization::replaceOpWithBufferizedValues(rewriter, op, *dest);
+    return success();
+  }
+};
+
 } // namespace
 
 void rapt::registerBufferizableOps(DialectRegistry &registry) {
@@ -47,5 +65,7 @@ void rapt::registerBufferizableOps(DialectRegistry &registry) {
     attn_cpu::PanelMatmulOp::attachInterface<BufferizeMatmul<attn_cpu::PanelMatmulOp>>(*context);
     attn_cpu::VnniMatmulOp::attachInterface<BufferizeMatmul<attn_cpu::VnniMatmulOp>>(*context);
     attn_cpu::QuantizedMatmulOp::attachInterface<BufferizeMatmul<attn_cpu::QuantizedMatmulOp>>(*context);
+    attn_cpu::WriteLinesOp::attachInterface<BufferizeLines>(*context);
+    context->loadDialect<vector::VectorDialect>(); // whose ops lines become
   });
 }

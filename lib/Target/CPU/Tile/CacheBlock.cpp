@@ -166,12 +166,16 @@ Value CacheBlock::writeKeys(ImplicitLocOpBuilder &b, Value place, ReadNth read, 
                   return read(b, i, more > 0 ? Value(arith::AddIOp::create(b, channel, index(b, more))) : channel,
                               count);
                 };
-                auto write = [&](int64_t nth, int64_t key, Value keys, Value dest) -> Value {
-                  Value first = arith::AddIOp::create(b, channel, index(b, nth * layout.interleave())), to = column;
-                  if (key > 0)
-                    to = arith::AddIOp::create(b, column, index(b, key * layout.interleave()));
-                  return writeColumn(b, isVnni ? keys : stored(b, keys, lanesFrom(b, inverse, key, lanesOf(keys))),
-                                     dest, {part, keyLine(b, place, first), to}, 2);
+                auto write = [&](int64_t nth, int64_t key, ArrayRef<Value> keys, Value dest) {
+                  Value to = plus(b, column, key * layout.interleave());
+                  SmallVector<Value> lines(keys);
+                  for (Value &line : lines)
+                    line = isVnni ? line : stored(b, line, lanesFrom(b, inverse, key, lanesOf(line)));
+                  auto at = [&](int64_t i) {
+                    Value first = plus(b, channel, (nth + i) * layout.interleave());
+                    return SmallVector<Value>{part, keyLine(b, place, first), to};
+                  };
+                  return writeLines(b, lines, at, dest);
                 };
                 return writeTransposed(b, isVnni, readKey, write, carried);
               });

@@ -30,13 +30,16 @@ Value packSquares(ImplicitLocOpBuilder &b, Value input, Value first, Value last,
     Value row = arith::MinUIOp::create(b, plus(b, first, from + std::min(i, count - 1)), last);
     return readPanel(b, input, {row, plus(b, column, channel)}, channels);
   };
-  auto write = [&](int64_t line, int64_t i, Value rows, Value dest) -> Value {
-    const int64_t lanes = std::min(cast<VectorType>(rows.getType()).getDimSize(0), count - i);
+  auto write = [&](int64_t line, int64_t i, ArrayRef<Value> rows, Value dest) {
+    const int64_t lanes = std::min(cast<VectorType>(rows[0].getType()).getDimSize(0), count - i);
     if (lanes <= 0)
       return dest;
-    return vector::TransferWriteOp::create(b, firstLanes(b, rows, lanes), dest,
-                                           ValueRange{plus(b, column, line), index(b, from + i)}, ArrayRef<bool>{true})
-        .getResult();
+    SmallVector<Value> lines(rows);
+    for (Value &values : lines)
+      values = firstLanes(b, values, lanes);
+    Value lane = index(b, from + i);
+    return writeLines(
+        b, lines, [&](int64_t nth) { return SmallVector<Value>{plus(b, column, line + nth), lane}; }, dest);
   };
   return writeTransposed(b, /*isInterleaved=*/false, read, write, tile);
 }

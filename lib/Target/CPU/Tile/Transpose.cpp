@@ -67,7 +67,7 @@ static void transposeEight(ImplicitLocOpBuilder &b, SmallVectorImpl<Value> &rows
 
 Value tile::writeTransposed(ImplicitLocOpBuilder &b, bool isInterleaved,
                             function_ref<Value(int64_t, int64_t, int64_t)> read,
-                            function_ref<Value(int64_t, int64_t, Value, Value)> write, Value dest) {
+                            function_ref<Value(int64_t, int64_t, ArrayRef<Value>, Value)> write, Value dest) {
   const bool isNarrow = TargetInfo::of(b.getInsertionBlock()->getParentOp()).vectorRegisters <= cpu::kFewRegisters;
   const int64_t side = isNarrow ? kTransposed / 2 : kTransposed, interleave = isInterleaved ? 2 : 1,
                 count = isNarrow ? side * interleave : kPanel;
@@ -89,9 +89,18 @@ Value tile::writeTransposed(ImplicitLocOpBuilder &b, bool isInterleaved,
           transposeEight(b, square);
         else
           transposeSixteen(b, square);
-        for (auto [i, column] : llvm::enumerate(square))
-          dest = write(channel / interleave + from + i, key, isInterleaved ? asBf16(b, column) : column, dest);
+        for (Value &column : square)
+          column = isInterleaved ? asBf16(b, column) : column;
+        dest = write(channel / interleave + from, key, square, dest);
       }
     }
   return dest;
+}
+
+Value tile::writeLines(ImplicitLocOpBuilder &b, ArrayRef<Value> lines, function_ref<SmallVector<Value>(int64_t)> at,
+                       Value dest) {
+  SmallVector<Value> places;
+  for (size_t i = 0; i < lines.size(); ++i)
+    llvm::append_range(places, at(i));
+  return attn_cpu::WriteLinesOp::create(b, lines, dest, places).getResult();
 }

@@ -12,7 +12,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
   func.func @vectors(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
     // CHECK: tensor.empty({{.*}}) : tensor<12x?x32x64xbf16>
     // CHECK: tensor.empty({{.*}}) : tensor<12x2x?x64xbf16>
-    // CHECK: vector.transfer_write {{.*}} : vector<32xbf16>, tensor<1x1x32x64xbf16>
+    // CHECK: attn_cpu.write_lines {{.*}} : vector<32xbf16> into tensor<1x1x32x64xbf16>
     // CHECK: vector.transfer_write {{.*}} : vector<64xbf16>, tensor<?x2x16x64xbf16>
     // CHECK: attn_cpu.attention_state {{.*}}, bf16_matmul} : tensor<6x64xf32>, tensor<{{[0-9?]+}}x32x64xbf16>, tensor<2x{{[0-9?]+}}x64xbf16>
     // CHECK: attn_cpu.attention_state {{.*}}, bf16_matmul} : tensor<?x64xf32>

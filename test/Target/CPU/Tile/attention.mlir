@@ -24,7 +24,7 @@ func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?
   // CHECK-NEXT: vector.shuffle %[[LOW]], %[[NEXT]] [2, 3, 10, 11, 6, 7, 14, 15]
   // CHECK: %[[KEYS:.*]] = vector.shuffle %[[FOUR]], %{{.*}} [0, 1, 2, 3, 8, 9, 10, 11]
   // CHECK-NEXT: vector.shuffle %[[FOUR]], %{{.*}} [4, 5, 6, 7, 12, 13, 14, 15]
-  // CHECK-COUNT-8: vector.transfer_write {{.*}} vector<8xf32>
+  // CHECK: attn_cpu.write_lines {{(%[0-9a-z_]+, ){7}%[0-9a-z_]+}} into {{.*}} : vector<8xf32> into
   // CHECK: vector.transfer_read %arg1{{.*}} vector<8xf32>
   // CHECK: vector.transfer_read %arg2
   // CHECK: scf.forall

@@ -317,9 +317,9 @@ func.func @packed(%x: tensor<?x3072xf32>, %w: tensor<2x3072x32xf32>) -> tensor<?
   // CHECK: %[[ROW:.*]] = arith.minui
   // CHECK: vector.transfer_read %[[X]][%[[ROW]], %{{.*}}]
   // CHECK: vector.shuffle
-  // CHECK: vector.transfer_write {{.*}} : vector<8xf32>, tensor<3072x12xf32>
+  // CHECK: attn_cpu.write_lines {{.*}} : vector<8xf32> into tensor<3072x12xf32>
   // CHECK: vector.extract_strided_slice {{.*}} : vector<8xf32> to vector<4xf32>
-  // CHECK: vector.transfer_write {{.*}} : vector<4xf32>, tensor<3072x12xf32>
+  // CHECK: attn_cpu.write_lines {{.*}} : vector<4xf32> into tensor<3072x12xf32>
   // CHECK: scf.forall
   // CHECK: tensor.extract_slice %[[PACKED]][%{{.*}}, %{{.*}}, 0] [1, 512, 12] [1, 1, 1] : tensor<?x3072x12xf32> to tensor<512x12xf32>
   // CHECK: linalg.matmul indexing_maps = [{{.*}}] {{.*}}ins(%{{.*}} : tensor<512x12xf32>, tensor<512x32xf32>) outs(%{{.*}} : tensor<12x32xf32>)
