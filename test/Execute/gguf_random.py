@@ -36,6 +36,9 @@ GPT_OSS = {"model_type": "gpt_oss", "hidden_size": 64, "head_dim": 16, "num_atte
            "rms_norm_eps": 1e-5, "rope_theta": 300.0,
            "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False}}
 
+LFM2 = {"model_type": "lfm2", "hidden_size": 48, "num_attention_heads": 6, "num_key_value_heads": 2, "num_hidden_layers": 4, "block_ff_dim": 120, "block_multiple_of": 8,
+        "layer_types": ["conv", "full_attention", "conv", "full_attention"], "conv_L_cache": 3, "vocab_size": 61, "max_position_embeddings": 128}
+
 # name -> (the script in numpy, none where a directory is compared, whose models it is of, configuration or name of a case, options of gguf_models.convert)
 CASES = {
     "gpt2": (gpt2_random, {}, {}),
@@ -56,6 +59,8 @@ CASES = {
                                 "num_experts_per_tok": 2, "norm_topk_prob": True}, {"mix": "Q4_K_M"}),
     "gpt-oss": (None, GPT_OSS, {}),
     "gpt-oss-mxfp4": (None, GPT_OSS, {"kind": "MXFP4"}),
+    "lfm2": (None, LFM2, {}),
+    "lfm2-q8": (None, {**LFM2, "hidden_size": 64, "num_attention_heads": 4}, {"kind": "Q8_0"}),
     "phi3-long-texts": (decoder_random, ("phi3", FAMILIES["phi3"].CASES["long-texts"]), {}),
 }
 
@@ -110,4 +115,4 @@ def check(name, options, directory):
     return random_models.check_decoder(options, command, directory, batches, reference, tolerance)
 
 
-MODELS = random_models.Models(check, CASES, ("gpt2", "llama-fused-parts", "llama3", "gemma2", "phi3-long-texts", "llama-q4-k-m", "phi3-q5-k-m", "gpt-oss"), evaluated=(), cells=None)
+MODELS = random_models.Models(check, CASES, ("gpt2", "llama-fused-parts", "llama3", "gemma2", "phi3-long-texts", "llama-q4-k-m", "phi3-q5-k-m", "gpt-oss", "lfm2-q8"), evaluated=(), cells=None)

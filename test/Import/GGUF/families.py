@@ -27,6 +27,7 @@ LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_fr
 EXPERTS = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 24, "decoder_sparse_step": 1}
 PHI3 = {"short_factor": [1.0, 1.5, 2.0, 3.0], "long_factor": [1.2, 1.5, 4.0, 9.0]}
 GEMMA3 = {"sliding_window": 9, "rope_theta": 5000.0, "rope_local_base_freq": 100.0, "query_pre_attn_scalar": 16, "head_dim": 16, "num_hidden_layers": 7}
+LFM2 = {"num_hidden_layers": 3, "layer_types": ["conv", "full_attention", "conv"], "conv_L_cache": 3}
 
 
 def apart(tensors):
@@ -102,6 +103,9 @@ CASES = {
     "gptneox-in-turn": ({**SIZES, "model_type": "gpt_neox", "num_key_value_heads": None, "use_parallel_residual": False, "attention_bias": False, "rotary_pct": 0.5,
                          "rotary_emb_base": 500}, {}),
     "granite": ({**SIZES, "model_type": "granite", "embedding_multiplier": 3.0, "logits_scaling": 6.0, "residual_multiplier": 0.4, "attention_multiplier": 0.2}, {}),
+    "lfm2": ({**SIZES, **LFM2, "model_type": "lfm2", "block_ff_dim": 120, "block_multiple_of": 8, "block_ffn_dim_multiplier": 1.3}, {}),
+    "lfm2-unadjusted": ({**SIZES, **LFM2, "model_type": "lfm2", "block_auto_adjust_ff_dim": False, "conv_L_cache": 4, "torch_dtype": "float16"}, {"dtype": "F16"}),
+    "lfm2-moe": ({**SIZES, **LFM2, "model_type": "lfm2_moe", "num_dense_layers": 1, "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 24}, {}),
     "mpt": ({"model_type": "mpt", "vocab_size": 97, "d_model": 48, "n_layers": 2, "n_heads": 6, "max_seq_len": 64,
              "attn_config": {"clip_qkv": 0.8, "alibi_bias_max": 6}}, {}),
     "nemotron": ({**SIZES, "model_type": "nemotron"}, {}),

@@ -136,6 +136,9 @@ for key, values in SIZES.items():
         case(105, f"{key}-{value}", file(keys={f"llama.{key}": value}), told, seen=COMPILER)
 case(105, "experts", file(keys={"llama.expert_count": 2, "llama.expert_used_count": 3}), "num_experts_per_tok 3", seen=COMPILER)
 case(105, "layers-differ", file(keys={"llama.feed_forward_length": [INNER, INNER + 1]}), '"llama.feed_forward_length"', "differ", seen=COMPILER)
+case(105, "without-attention", file(keys={"llama.block_count": 2, "llama.attention.head_count_kv": [2, 0]}), '"llama.attention.head_count_kv"',
+     "layers without attention are not supported", seen=COMPILER)
+case(105, "heads-of-layers", file(keys={"llama.block_count": 3, "llama.attention.head_count_kv": [2, 0, 1]}), '"llama.attention.head_count_kv"', "differ", seen=COMPILER)
 case(105, "missing-key", file(keys={"llama.block_count": None}), '"llama.block_count"', "does not have it", seen=COMPILER)
 case(105, "key-of-another-type", file(keys={"llama.block_count": "1"}), '"llama.block_count"', "string", "an integer", seen=COMPILER)
 case(105, "epsilon", file(keys={"llama.attention.layer_norm_rms_epsilon": float("nan")}), '"llama.attention.layer_norm_rms_epsilon"', "not finite", seen=COMPILER)

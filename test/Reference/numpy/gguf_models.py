@@ -34,6 +34,11 @@ PHI = {**USUAL, "model.final_layernorm": "output_norm", "self_attn.dense": "attn
 STABLE = {**USUAL, "self_attn.q_layernorm.norms.{}": "attn_q_norm", "self_attn.k_layernorm.norms.{}": "attn_k_norm"}
 GLM4 = {**USUAL, "mlp.gate_up_proj": "ffn_up", "post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"}
 GPT_OSS = {**USUAL, "post_attention_layernorm": "post_attention_norm", "self_attn": "attn_sinks", "mlp.router": "ffn_gate_inp"}
+LFM2 = {**USUAL, "model.embedding_norm": "token_embd_norm", "operator_norm": "attn_norm", "ffn_norm": "ffn_norm", "self_attn.out_proj": "attn_output",
+        "self_attn.q_layernorm": "attn_q_norm", "self_attn.k_layernorm": "attn_k_norm", "conv.in_proj": "shortconv.in_proj", "conv.conv": "shortconv.conv",
+        "conv.out_proj": "shortconv.out_proj", "feed_forward.w1": "ffn_gate", "feed_forward.w2": "ffn_down", "feed_forward.w3": "ffn_up",
+        "feed_forward.gate": "ffn_gate_inp", "feed_forward": "exp_probs_b", "feed_forward.experts.{}.w1": "ffn_gate_exps",
+        "feed_forward.experts.{}.w2": "ffn_down_exps", "feed_forward.experts.{}.w3": "ffn_up_exps"}
 OLDER = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "mlp.dense_h_to_4h": "ffn_up", "mlp.dense_4h_to_h": "ffn_down"}
 NEOX = {**OLDER, "gpt_neox.embed_in": "token_embd", "gpt_neox.final_layer_norm": "output_norm", "embed_out": "output", "attention.query_key_value": "attn_qkv",
         "attention.dense": "attn_output"}
@@ -47,7 +52,8 @@ PLAIN = {**USUAL, "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
 FAMILIES = {
     "bloom": ("bloom", BLOOM, False), "cohere": ("command-r", USUAL, False), "cohere2": ("cohere2", USUAL, False), "falcon": ("falcon", BLOOM, False),
     "gemma": ("gemma", USUAL, False), "gemma2": ("gemma2", BEHIND, False), "gemma3_text": ("gemma3", BEHIND, False), "gpt2": ("gpt2", GPT2, False),
-    "glm4": ("glm4", GLM4, False), "gpt_oss": ("gpt-oss", GPT_OSS, False), "gpt_neox": ("gptneox", NEOX, False), "granite": ("granite", USUAL, True), "gpt_bigcode": ("starcoder", GPT2, False), "llama": ("llama", USUAL, True), "mistral": ("llama", USUAL, True), "mixtral": ("llama", MIXTRAL, True),
+    "glm4": ("glm4", GLM4, False), "gpt_oss": ("gpt-oss", GPT_OSS, False), "gpt_neox": ("gptneox", NEOX, False), "granite": ("granite", USUAL, True), "gpt_bigcode": ("starcoder", GPT2, False), "lfm2": ("lfm2", LFM2, False), "lfm2_moe": ("lfm2moe", LFM2, False),
+    "llama": ("llama", USUAL, True), "mistral": ("llama", USUAL, True), "mixtral": ("llama", MIXTRAL, True),
     "mpt": ("mpt", MPT, False), "nemotron": ("nemotron", USUAL, False), "olmo": ("olmo", USUAL, True), "olmo2": ("olmo2", BEHIND, False),
     "olmo3": ("olmo2", BEHIND, False), "olmoe": ("olmoe", EXPERTS, False), "phi": ("phi2", PHI, False), "stablelm": ("stablelm", STABLE, False),
     "phi3": ("phi3", PHI3, False), "qwen2": ("qwen2", USUAL, False), "qwen2_moe": ("qwen2moe", EXPERTS, False),
@@ -103,7 +109,7 @@ def rotary(config, channels):
     given = scaling(config)
     kind, positions = given.get("rope_type", given.get("type", "default")), value(config, "max_position_embeddings")
     share = given.get("partial_rotary_factor", config.get("rotary_pct", config.get("partial_rotary_factor", SHARES.get(config["model_type"], 1.0))))
-    theta = given.get("rope_theta", config.get("rotary_emb_base", config.get("rope_theta", 10000.0)))
+    theta = given.get("rope_theta", config.get("rotary_emb_base", config.get("rope_theta", 1e6 if config["model_type"].startswith("lfm2") else 10000.0)))
     keys = {"rope.dimension_count": int(channels * share), "rope.freq_base": float(theta)}
     tensors = {}
     if kind in ("linear", "yarn"):
@@ -140,8 +146,14 @@ def metadata(config):
     if family in LAYER_NORMS:
         keys["attention.layer_norm_epsilon"] = config.get(LAYER_NORMS[family], 1e-5)
     else:
-        usual = {"phi3": 1e-5, "olmo2": 1e-5, "olmo3": 1e-5, "olmoe": 1e-5, "mixtral": 1e-5, "glm4": 1.5625e-07}
-        keys["attention.layer_norm_rms_epsilon"] = config.get("rms_norm_eps", usual.get(family, 1e-6))
+        usual = {"phi3": 1e-5, "olmo2": 1e-5, "olmo3": 1e-5, "olmoe": 1e-5, "mixtral": 1e-5, "glm4": 1.5625e-07, "lfm2": 1e-5, "lfm2_moe": 1e-5}
+        keys["attention.layer_norm_rms_epsilon"] = config.get("rms_norm_eps", config.get("norm_eps", usual.get(family, 1e-6)))
+    if family.startswith("lfm2"):
+        keys |= hybrid(config, keyHeads) | {"shortconv.l_cache": config["conv_L_cache"]}
+    if family == "lfm2":
+        keys["feed_forward_length"] = lfm2Width(config)
+    if family == "lfm2_moe":
+        keys |= {"leading_dense_block_count": config["num_dense_layers"], "expert_gating_func": 2}
     if family == "gpt_oss":
         keys["expert_feed_forward_length"] = config["intermediate_size"]
     if family in ("gemma2", "gemma3_text", "cohere2", "olmo3", "gpt_oss"):
@@ -172,6 +184,20 @@ def metadata(config):
     if "shared_expert_intermediate_size" in config:
         keys["expert_shared_feed_forward_length"] = config["shared_expert_intermediate_size"]
     return {"general.architecture": architecture, **{f"{architecture}.{key}": entry for key, entry in keys.items()}}, tensors
+
+
+def hybrid(config, keyHeads):
+    """Heads of keys of each layer."""
+    return {"attention.head_count_kv": [keyHeads if kind == "full_attention" else 0 for kind in config["layer_types"]]}
+
+
+def lfm2Width(config):
+    """The columns of feed-forwards, of which config.json gives another number."""
+    width = config.get("block_ff_dim", config.get("intermediate_size"))
+    if not config.get("block_auto_adjust_ff_dim", True):
+        return width
+    unit = config.get("block_multiple_of", 256)
+    return -(-int(config.get("block_ffn_dim_multiplier", 1) * (2 * width // 3)) // unit) * unit
 
 
 def neighbors(array, heads):
@@ -214,6 +240,10 @@ def tensors(config, checkpoint, fused=False):
         expert = next((word for word in words[1:] if word.isdigit()), None)
         if family == "gpt_oss" and end == "sinks":
             end = "weight"
+        if end == "expert_bias":
+            end = "bias"
+        if words == ["conv", "conv"]:
+            array = array[:, 0]
         part = names[".".join("{}" if word == expert else word for word in words)]
         if turns and part in ("attn_q", "attn_k"):
             array = neighbors(array, heads if part == "attn_q" else keyHeads)

@@ -6,6 +6,7 @@ changes and the folders they are in. The sources that the patch changes or adds,
 
 With --full a patch whose second line is `Built: TARGETS; tested: FILTER` is built in a copy of its own, and the lit tests that match are run there."""
 
+import functools
 import json
 import os
 import re
@@ -60,14 +61,25 @@ def definitions(name, folder):
     return found
 
 
+@functools.cache
+def build_commands():
+    """The lines of the build."""
+    return subprocess.run(["ninja", "-t", "commands"], cwd=build, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@functools.cache
+def launcher():
+    """The words in front of the compiler's, of a cache that has what the same files gave before."""
+    return next((found[1].split() for line in build_commands() if (found := re.match(r"(/usr/bin/env CCACHE_.*?/ccache) ", line))), [])
+
+
 def generate(files, folder, made):
     """Generates into `made` what the build generates of the changed definitions; returns (paths in BUILD, the messages where that fails)."""
     changed = {name for name in files if name.endswith(".td")}
     if not changed:
         return [], ""
-    listed = subprocess.run(["ninja", "-t", "commands"], cwd=build, capture_output=True, text=True, check=True).stdout
     outputs = []
-    for _, at, _, *words in map(shlex.split, sorted({line for line in listed.splitlines() if re.match(r"cd \S+ && \S+-tblgen -gen-", line)})):
+    for _, at, _, *words in map(shlex.split, sorted({line for line in build_commands() if re.match(r"cd \S+ && \S+-tblgen -gen-", line)})):
         name = next((os.path.relpath(word, source) for word in words if word.endswith(".td") and is_within(word, source)), None)
         if not name or not changed & definitions(name, folder):
             continue
@@ -127,15 +139,15 @@ def compile_file(name, folder, made, changed, commands):
     if not found:
         return "no file of its folder is compiled"
     words, directory, file = found
-    compiler = 1 if words[0].endswith("ccache") else 0
-    line, rest = [words[compiler], f"-I{made}", f"-I{folder}"], iter(words[compiler + 1 :])
+    line, rest = [*launcher(), words[0], f"-I{made}", f"-I{folder}"], iter(words[1:])
+    made.mkdir(exist_ok=True)
     for word in rest:
         if word == "-o":
-            next(rest)
+            line += ["-o", str(made / next(rest).replace("/", "."))]
         elif word == "-include-pch":
             line += including(next(rest), changed, commands)
         elif word == "-c":
-            line += ["-fsyntax-only", "-ferror-limit=3"]
+            line += ["-emit-llvm", "-Xclang", "-disable-llvm-passes", "-ferror-limit=3", "-c"]  # no more than the errors cost
         elif word == file:
             line.append(str(folder / name))
         elif word.startswith("-I") and is_within(word[2:], source) and not is_within(word[2:], build):

@@ -116,6 +116,28 @@ constexpr Rename gptOss[] = {
     {"ffn_gate_inp", "mlp.router"},
 };
 
+constexpr Rename lfm2[] = {
+    {"token_embd_norm", "model.embedding_norm"}, // behind the last layer, whatever both names say
+    {"output_norm", "model.embedding_norm"},
+    {"attn_norm", "operator_norm"},
+    {"attn_output", "self_attn.out_proj"},
+    {"attn_q_norm", "self_attn.q_layernorm"},
+    {"attn_k_norm", "self_attn.k_layernorm"},
+    {"shortconv.in_proj", "conv.in_proj"},
+    {"shortconv.conv", "conv.conv", Taps},
+    {"shortconv.out_proj", "conv.out_proj"},
+    {"ffn_norm", "ffn_norm"},
+    {"ffn_gate", "feed_forward.w1"},
+    {"ffn_down", "feed_forward.w2"},
+    {"ffn_up", "feed_forward.w3"},
+    {"ffn_gate_inp", "feed_forward.gate"},
+    {"exp_probs_b", "feed_forward.expert_bias", Bare},
+    {"ffn_gate_exps", "feed_forward.experts.{}.w1", Experts},
+    {"ffn_down_exps", "feed_forward.experts.{}.w2", Experts},
+    {"ffn_up_exps", "feed_forward.experts.{}.w3", Experts},
+    {"ffn_gate_up_exps", "feed_forward.experts.{}.w1 feed_forward.experts.{}.w3", ExpertHalves},
+};
+
 constexpr Rename gptNeoX[] = {
     {"token_embd", "gpt_neox.embed_in"},
     {"output_norm", "gpt_neox.final_layer_norm"},
@@ -176,6 +198,8 @@ constexpr Architecture table[] = {
     {.name = "gpt2", .describe = describeGPT2, .tensors = {gpt2}, .layer = ofGPT, .hasConv1D = false},
     {.name = "gptneox", .describe = describeGPTNeoX, .tensors = {gptNeoX}, .layer = "gpt_neox.layers."},
     {.name = "granite", .describe = describeGranite, .tensors = {pairs, usual}},
+    {.name = "lfm2", .describe = describeLFM2, .tensors = {lfm2, usual}},
+    {.name = "lfm2moe", .describe = describeLFM2Moe, .tensors = {lfm2, usual}},
     {.name = "llama", .describe = describeLlama, .tensors = {pairs, mixtral, usual}},
     {.name = "mpt", .describe = describeMPT, .tensors = {mpt}, .layer = "transformer.blocks."},
     {.name = "nemotron", .describe = describeNemotron, .tensors = {usual}, .normsHoldOne = true},

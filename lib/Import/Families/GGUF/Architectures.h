@@ -16,6 +16,7 @@ enum class Arrangement : uint8_t {
   Experts,      ///< of all experts, which are tensors of their own
   ExpertHalves, ///< the same, each with two matrices behind one another
   Row,          ///< a vector that is a matrix of one row
+  Taps,         ///< a matrix [channels, taps] that is [channels, 1, taps]
   Bare,         ///< of a directory's name without ".weight"
 };
 

@@ -21,6 +21,8 @@ void describeGPT2(Translation &t);
 void describeGptOss(Translation &t);
 void describeGPTNeoX(Translation &t);
 void describeGranite(Translation &t);
+void describeLFM2(Translation &t);
+void describeLFM2Moe(Translation &t);
 void describeLlama(Translation &t);
 void describeMPT(Translation &t);
 void describeNemotron(Translation &t);
@@ -46,6 +48,8 @@ bool hasQueryBias(const Translation &t);
 void setBiases(Translation &t, bool ofFeedForward);
 /// `number`, such as num_experts, num_experts_per_tok, and `inner`, the columns of one.
 void setExperts(Translation &t, const char *number, const char *inner, int64_t columns);
+/// layer_types by the layers that attend; `other` is what the others are.
+void setAttendingLayers(Translation &t, const char *other);
 /// layer_types: all layers but every `period`'th have a window, or those that the file names.
 void setWindowedLayers(Translation &t, int64_t period);
 

@@ -139,6 +139,9 @@ private:
     case Arrangement::Row:
       whole.shape.insert(whole.shape.begin(), 1);
       return keep(tensor, std::move(whole));
+    case Arrangement::Taps:
+      whole.shape.insert(whole.shape.begin() + !whole.shape.empty(), 1);
+      return keep(tensor, std::move(whole));
     }
   }
 

@@ -1,6 +1,7 @@
 //===- Translation.cpp - Keys of a GGUF file as those of config.json ------===//
 #include "lib/Import/Families/GGUF/Translation.h"
 #include <algorithm>
+#include <functional>
 
 using namespace rapt;
 using namespace rapt::importing;
@@ -93,6 +94,23 @@ int64_t Translation::required(std::string_view key, int64_t least, int64_t most)
   return value.value_or(least);
 }
 
+/// Layers of 0 heads of keys have something else in place of attention.
+void Translation::readKeyHeads() {
+  constexpr const char *key = "attention.head_count_kv";
+  DecoderSizes &s = sizesOfDecoder;
+  const std::optional<std::vector<int64_t>> ofLayers = list(key);
+  if (!ofLayers || std::ranges::count(*ofLayers, 0) == 0 || std::ranges::count(*ofLayers, 0) == s.layers) {
+    s.keyHeads = integerOfLayers(key, 1, mostHeads).value_or(s.heads);
+    return;
+  }
+  s.keyHeads = within(key, *std::ranges::find_if(*ofLayers, std::identity()), 1, mostHeads).value_or(1);
+  for (int64_t heads : *ofLayers) {
+    s.attends.push_back(heads != 0);
+    if (heads != 0 && heads != s.keyHeads)
+      fail(key, "its values differ; layers of different sizes are not supported");
+  }
+}
+
 void Translation::readSizes() {
   DecoderSizes &s = sizesOfDecoder;
   s.layers = s.allLayers = required("block_count", 1, mostLayers);
@@ -103,7 +121,7 @@ void Translation::readSizes() {
   s.layers = std::max<int64_t>(1, s.layers - further);
   s.width = required("embedding_length", 1, mostWidth);
   s.heads = required("attention.head_count", 1, mostHeads);
-  s.keyHeads = integerOfLayers("attention.head_count_kv", 1, mostHeads).value_or(s.heads);
+  readKeyHeads();
   if (s.heads % s.keyHeads != 0)
     fail("attention.head_count",
          std::to_string(s.heads) + " is not a multiple of attention.head_count_kv, " + std::to_string(s.keyHeads));
@@ -178,9 +196,10 @@ void Translation::setDecoder(const char *modelType, const MemberNames &names) {
     set(names.headDim, s.channels);
   else if (s.channels * s.heads != s.width)
     fail("attention.key_length", std::to_string(s.channels) + " is not embedding_length / attention.head_count");
+  if (!s.attends.empty() && !names.hasOtherLayers)
+    fail("attention.head_count_kv", "0: layers without attention are not supported for this architecture");
   if (!names.epsilon.empty()) {
-    const char *key =
-        names.epsilon.starts_with("rms") ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
+    const char *key = names.hasRmsNorms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
     const std::optional<double> epsilon = number(key);
     if (!epsilon)
       fail(key, "the file does not have it");

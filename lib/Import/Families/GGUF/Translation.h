@@ -21,8 +21,9 @@ inline constexpr int64_t mostWindow = int64_t(1) << 30, mostExperts = 1 << 12, m
 /// Sizes that every decoder has. 1 where the file's are wrong, which is recorded.
 struct DecoderSizes {
   int64_t layers = 1, width = 1, heads = 1, keyHeads = 1;
-  int64_t allLayers = 1; ///< with those behind them that predict further tokens
-  int64_t channels = 1;  ///< of a head
+  int64_t allLayers = 1;     ///< with those behind them that predict further tokens
+  int64_t channels = 1;      ///< of a head
+  std::vector<bool> attends; ///< for each layer, if some have no attention
   int64_t vocabulary = 1;
 };
 
@@ -30,6 +31,8 @@ struct DecoderSizes {
 struct MemberNames {
   std::string_view inner = "intermediate_size", keyHeads = "num_key_value_heads", headDim = "head_dim",
                    positions = "max_position_embeddings", epsilon = "rms_norm_eps";
+  bool hasRmsNorms = epsilon.starts_with("rms");
+  bool hasOtherLayers = false; ///< some layers may be without attention
 };
 
 /// Members of config.json that the user sets.
@@ -70,8 +73,7 @@ public:
   }
   /// Sets a member of rope_scaling, where there is one of YaRN.
   void setInRotaryScaling(std::string_view member, bool value);
-  /// model_type, sizes, positions, epsilon, whether the head is tied, and ids of tokens with a role. The epsilon is of
-  /// RMS norms where its member says so, else of layer norms.
+  /// model_type, sizes, positions, epsilon, whether the head is tied, and ids of tokens with a role.
   void setDecoder(const char *modelType, const MemberNames &names = {});
 
   /// "FILE: key "llama.KEY": WHAT".
@@ -90,6 +92,7 @@ private:
   template <typename T> std::optional<T> take(Expected<std::optional<T>> value);
   std::optional<int64_t> within(std::string_view key, std::optional<int64_t> value, int64_t least, int64_t most);
   void readSizes();
+  void readKeyHeads();
   void setRoles();
 
   const gguf::File &source;
