@@ -18,6 +18,13 @@
 
 namespace rapt::huggingface {
 
+/// What a file's numbers were made of a directory's w by.
+enum class Made : uint8_t {
+  Same,
+  OnePlus,            ///< 1 + w
+  NegativeExponential ///< -e^w
+};
+
 /// One tensor of a file. Rank 0 and zero-size tensors are legal; data need not be aligned.
 struct StoredTensor {
   std::string name;
@@ -32,7 +39,7 @@ struct StoredTensor {
   artifact::DType decoded = artifact::DType::BF16; ///< the type that codes are read as
   /// For each row, the one of the file that it is; null: they lie in order. Of a vector, a row is an element.
   std::shared_ptr<const std::vector<int64_t>> rows = {};
-  float addend = 0; ///< to be added to each number of the file, as f32, which the tensor then is of
+  Made made = Made::Same; ///< where it is not, the tensor is read as f32
   /// How the rows of a quantized matrix are blocks, whose numbers are read as f32; null of others.
   const artifact::BlockSource *blocks = nullptr;
 

@@ -5,6 +5,7 @@
 #include "lib/Formats/HuggingFace/TensorRequest.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 using namespace rapt;
@@ -114,8 +115,8 @@ static Status readEightBit(const StoredTensor &tensor, uint64_t byteOffset, std:
   return {};
 }
 
-/// Numbers plus the tensor's addend, as f32, some at a time.
-static Status readSums(const StoredTensor &tensor, uint64_t byteOffset, std::span<std::byte> out) {
+/// The numbers that the tensor's were made of, as f32, some at a time.
+static Status readUnmade(const StoredTensor &tensor, uint64_t byteOffset, std::span<std::byte> out) {
   const DType type = tensor.dtype == "F32" ? DType::F32 : tensor.dtype == "F16" ? DType::F16 : DType::BF16;
   const uint64_t size = artifact::sizeOf(type);
   std::array<std::byte, mostValues * sizeof(float)> stored;
@@ -125,8 +126,12 @@ static Status readSums(const StoredTensor &tensor, uint64_t byteOffset, std::spa
     const std::span part = std::span(stored).first(count * size);
     RAPT_RETURN_IF_ERROR(readRange(tensor.name, tensor, byteOffset / sizeof(float) * size, part));
     artifact::convert(part.data(), type, std::as_writable_bytes(std::span(values)).data(), DType::F32, count);
-    for (float &value : std::span(values).first(count))
-      value += tensor.addend;
+    for (float &value : std::span(values).first(count)) {
+      if (tensor.made == Made::NegativeExponential && !(value < 0))
+        return Error{shownPath(tensor.file->path()) + ": tensor " + quoted(tensor.name) +
+                     ": a decay is not below 0, as -e^w is"};
+      value = tensor.made == Made::OnePlus ? value - 1 : float(std::log(-double(value)));
+    }
     std::memcpy(out.data(), values.data(), count * sizeof(float));
     out = out.subspan(count * sizeof(float));
     byteOffset += count * sizeof(float);
@@ -188,8 +193,8 @@ public:
       return readNumbers(tensor, byteOffset, out);
     if (tensor.rows)
       return readRows(tensor, byteOffset, out);
-    if (tensor.addend != 0)
-      return readSums(tensor, byteOffset, out);
+    if (tensor.made != Made::Same)
+      return readUnmade(tensor, byteOffset, out);
     if (tensor.dtype == "MXFP4")
       return readMicroscaling(tensor, byteOffset, out);
     return eightBitFormat(tensor.dtype) ? readEightBit(tensor, byteOffset, out)

@@ -44,8 +44,10 @@ static ExpertsSpec readGraniteExperts(const DecoderSource &source, const Decoder
       source, spec,
       {.number = "num_local_experts", .inner = "intermediate_size", .ofAll = 8, .ofToken = 2, .width = 11008});
   experts.isNormalized = true; // the same as the softmax of the chosen
-  experts.stacking = Stacking::Rows;
   experts.router = "block_sparse_moe.router.layer";
+  if (hasTensor(source.model, ".mlp.experts.0.gate_proj.weight")) // of a GGUF file
+    return experts;
+  experts.stacking = Stacking::Rows;
   experts.each.gate = "block_sparse_moe.experts.gate";
   experts.each.up = "block_sparse_moe.experts.up";
   experts.each.packed = "block_sparse_moe.input_linear.weight";
@@ -75,9 +77,10 @@ static DecoderSpec readGraniteHybrid(const DecoderSource &source) {
       config.getRaw(unread);
   FeedForwardSpec shared = spec.feedForward;
   shared.inner = config.getSize("shared_intermediate_size", 1, 1 << 20, 1024);
-  shared.gate = "shared_mlp.gate";
-  shared.up = "shared_mlp.up";
-  shared.packed = "shared_mlp.input_linear";
+  shared.gate = "shared_mlp.gate_proj";
+  shared.up = "shared_mlp.up_proj";
+  if (!hasTensor(source.model, ".shared_mlp.gate_proj.weight")) // as in a GGUF file
+    shared.packed = "shared_mlp.input_linear";
   shared.down = "shared_mlp.output_linear";
   if (config.getInt("num_local_experts", 0, 1 << 12, 8) > 0) {
     spec.experts = readGraniteExperts(source, spec);

@@ -42,6 +42,9 @@ static DecoderSpec readLayers(const DecoderSource &source, const DecoderDefaults
   d.keyDim = config.getSize("linear_key_head_dim", 1, 1 << 12, 128);
   d.valueDim = config.getSize("linear_value_head_dim", 1, 1 << 12, 128);
   config.requireMultiple("linear_num_value_heads", d.valueHeads, "linear_num_key_heads", d.keyHeads);
+  // Of GGUF files, some of which have heads of values that share a key far from each other.
+  if (config.getEnum("linear_head_pairing", {"neighbors", "remainder"}, "neighbors") == "remainder")
+    d.pairing = attn::HeadPairing::remainder;
   d.mixed = "linear_attn.in_proj_qkv";
   d.gate = "linear_attn.in_proj_z";
   d.beta = "linear_attn.in_proj_b";
@@ -89,6 +92,8 @@ static DecoderSpec readQwen3Next(const DecoderSource &source) {
                                          .kvHeads = 2,
                                          .headDim = 256});
   spec.delta->packed = {"linear_attn.in_proj_qkvz", "linear_attn.in_proj_ba"};
+  if (hasTensor(source.model, ".linear_attn.in_proj_qkv.weight")) // of a GGUF file
+    spec.delta->packed[0].clear();
   spec.experts = readShared(source, spec, {.ofAll = 512, .ofToken = 10, .width = 512});
   spec.experts->isNormalized = config.getBool("norm_topk_prob", true);
   readSparseLayers(source, spec);

@@ -76,10 +76,11 @@ struct StateSpaceSpec {
 /// The gated delta rule (Yang et al. 2025, "Gated Delta Networks"): keys and queries have length 1. A decay is one of a
 /// head of values, or of each channel of a key (Kimi Team 2025, "Kimi Linear").
 struct DeltaRuleSpec {
-  int64_t keyHeads = 0, valueHeads = 0, keyDim = 0, valueDim = 0; ///< neighbors among heads of values share a key
+  int64_t keyHeads = 0, valueHeads = 0, keyDim = 0, valueDim = 0;
+  attn::HeadPairing pairing = attn::HeadPairing::neighbors; ///< which heads of values share a key
   /// The parts of queries, keys and values, whose rows follow one another; of the output's gate; of beta and of the
   /// decay. Rows lie by heads of keys in two tensors, each head's queries, keys, values and gates, and its betas and
-  /// decays, where `packed` names these.
+  /// decays, where `packed` names these or one of them.
   std::string mixed, gate, beta, decay;
   std::array<std::string, 2> packed;
   std::array<std::string, 3> separate; ///< the tensors of queries, keys and values, whose rows `mixed` has; empty: one

@@ -158,6 +158,7 @@ void addVector(const Walk &walk, const std::string &name, int64_t width, Init in
 struct LinearOperands {
   Value query, key, value, decay, beta = {};
   double scale = 1;
+  attn::HeadPairing pairing = attn::HeadPairing::neighbors;
 };
 
 Value mix(const Scope &scope, Location loc, const LinearOperands &o, MixerStates *states) {
@@ -166,7 +167,7 @@ Value mix(const Scope &scope, Location loc, const LinearOperands &o, MixerStates
   Value layer = states->matrices ? scope.layer->placeAmong(states->matrixLayers) : Value();
   auto op = attn::LinearAttentionOp::create(b, loc, kind, o.query, o.key, o.value, o.decay, o.beta, states->rowBegin,
                                             states->matrices, layer, states->matrices ? states->from : Value(),
-                                            states->matrices ? states->to : Value(), APFloat(o.scale));
+                                            states->matrices ? states->to : Value(), APFloat(o.scale), o.pairing);
   if (states->matrices)
     states->matrices = op.getNewState();
   return op.getOutput();
@@ -295,29 +296,6 @@ DeltaParts projectDelta(const Walk &walk, const DeltaRuleSpec &d, int64_t width,
     });
     return walk.emit([&](const Scope &scope) { return dense(scope, x, d.mixed); });
   };
-  if (d.packed[0].empty()) {
-    Value mixed = d.separate[0].empty() ? matmul(d.mixed, d.convolved())
-                                        : mixedOf([&](const std::string &tensors) -> std::vector<artifact::Source> {
-                                            return {{tensors + d.separate[0] + ".weight", {d.keyColumns(), width}},
-                                                    {tensors + d.separate[1] + ".weight", {d.keyColumns(), width}},
-                                                    {tensors + d.separate[2] + ".weight", {d.valueColumns(), width}}};
-                                          });
-    return {mixed, behind(d.gateDown, d.gate, d.valueColumns()), matmul(d.beta, d.valueHeads),
-            behind(d.decayDown, d.decay, d.decays())};
-  }
-  const int64_t shared = d.valueHeads / d.keyHeads, values = shared * d.valueDim;
-  auto ofHeads = [&](const std::string &tensor, int64_t rows, int64_t begin, int64_t end) {
-    return artifact::Source{
-        tensor + ".weight",
-        {d.keyHeads * rows, width},
-        {Reshape{{d.keyHeads, rows, width}}, Slice{1, begin, end}, Reshape{{d.keyHeads * (end - begin), width}}}};
-  };
-  const int64_t rows = 2 * d.keyDim + 2 * values;
-  Value mixed = mixedOf([&](const std::string &tensors) -> std::vector<artifact::Source> {
-    const std::string tensor = tensors + d.packed[0];
-    return {ofHeads(tensor, rows, 0, d.keyDim), ofHeads(tensor, rows, d.keyDim, 2 * d.keyDim),
-            ofHeads(tensor, rows, 2 * d.keyDim, 2 * d.keyDim + values)};
-  });
   auto part = [&](const std::string &name, size_t tensor, int64_t all, int64_t begin, int64_t end) {
     return walk.matmul(x, {.part = name,
                            .out = d.keyHeads * (end - begin),
@@ -326,8 +304,39 @@ DeltaParts projectDelta(const Walk &walk, const DeltaRuleSpec &d, int64_t width,
                            .stem = d.packed[tensor] + ".",
                            .rows = RowsOf{{d.keyHeads, all}, Slice{1, begin, end}}});
   };
-  return {mixed, part(d.gate, 0, rows, rows - values, rows), part(d.beta, 1, 2 * shared, 0, shared),
-          part(d.decay, 1, 2 * shared, shared, 2 * shared)};
+  const int64_t shared = d.valueHeads / d.keyHeads, values = shared * d.valueDim, rows = 2 * d.keyDim + 2 * values;
+  DeltaParts parts;
+  if (!d.separate[0].empty()) {
+    parts.mixed = mixedOf([&](const std::string &tensors) -> std::vector<artifact::Source> {
+      return {{tensors + d.separate[0] + ".weight", {d.keyColumns(), width}},
+              {tensors + d.separate[1] + ".weight", {d.keyColumns(), width}},
+              {tensors + d.separate[2] + ".weight", {d.valueColumns(), width}}};
+    });
+  } else if (d.packed[0].empty()) {
+    parts.mixed = matmul(d.mixed, d.convolved());
+  } else {
+    auto ofHeads = [&](const std::string &tensor, int64_t begin, int64_t end) {
+      return artifact::Source{
+          tensor + ".weight",
+          {d.keyHeads * rows, width},
+          {Reshape{{d.keyHeads, rows, width}}, Slice{1, begin, end}, Reshape{{d.keyHeads * (end - begin), width}}}};
+    };
+    parts.mixed = mixedOf([&](const std::string &tensors) -> std::vector<artifact::Source> {
+      const std::string tensor = tensors + d.packed[0];
+      return {ofHeads(tensor, 0, d.keyDim), ofHeads(tensor, d.keyDim, 2 * d.keyDim),
+              ofHeads(tensor, 2 * d.keyDim, 2 * d.keyDim + values)};
+    });
+  }
+  parts.gate =
+      d.packed[0].empty() ? behind(d.gateDown, d.gate, d.valueColumns()) : part(d.gate, 0, rows, rows - values, rows);
+  if (d.packed[1].empty()) {
+    parts.beta = matmul(d.beta, d.valueHeads);
+    parts.decay = behind(d.decayDown, d.decay, d.decays());
+  } else {
+    parts.beta = part(d.beta, 1, 2 * shared, 0, shared);
+    parts.decay = part(d.decay, 1, 2 * shared, shared, 2 * shared);
+  }
+  return parts;
 }
 
 /// The logarithms of decays, -e^scale * softplus(x + bias): one of each head, or of each channel, [tokens, heads,
@@ -377,7 +386,8 @@ Value importing::walkDeltaRule(const Walk &walk, const StackSpec &stack, Value x
                 .value = headsOf(scope, loc, p.mixed, 2 * d.keyColumns(), d.valueHeads, d.valueDim),
                 .decay = decay,
                 .beta = beta,
-                .scale = 1 / std::sqrt(double(d.keyDim))},
+                .scale = 1 / std::sqrt(double(d.keyDim)),
+                .pairing = d.pairing},
                states);
   });
   y = walkGatedNorm(walk, d.norm, y, p.gate, d.valueColumns(), d.valueDim);

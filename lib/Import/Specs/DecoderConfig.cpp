@@ -265,7 +265,7 @@ void importing::refuseWindows(const DecoderSource &source, const DecoderSpec &sp
 /// More experts than any model has; the dialect's bound.
 static constexpr int64_t kMostExperts = 4096;
 
-static bool hasTensor(const huggingface::ModelDescription &model, llvm::StringRef end) {
+bool importing::hasTensor(const huggingface::ModelDescription &model, llvm::StringRef end) {
   return llvm::any_of(model.tensors().tensors(),
                       [&](const auto &tensor) { return llvm::StringRef(tensor.first).ends_with(end); });
 }

@@ -92,6 +92,9 @@ struct ExpertsDefaults {
   int64_t ofAll, ofToken, width; ///< experts, those of a token, and the columns of one
 };
 
+/// Whether the checkpoint has a tensor whose name ends so.
+bool hasTensor(const huggingface::ModelDescription &model, llvm::StringRef end);
+
 /// Reads the number of experts, of a token's, and their size: experts by softmax, gated as the dense layers are, in
 /// tensors "mlp.experts.{expert}.gate_proj", or stacked ones where the checkpoint has them.
 ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &spec, const ExpertsDefaults &defaults);

@@ -121,6 +121,22 @@ CASES = {
     "olmo2": ({**SIZES, "model_type": "olmo2"}, {}),
     "smollm3": ({**SIZES, "model_type": "smollm3", "rope_theta": 2e6, "num_hidden_layers": 5, "tie_word_embeddings": True}, {}),
 }
+DELTA = {**SIZES, "head_dim": 16, "num_hidden_layers": 4, "linear_num_key_heads": 2, "linear_num_value_heads": 6, "linear_key_head_dim": 8, "linear_value_head_dim": 8,
+         "linear_conv_kernel_dim": 4, "full_attention_interval": 3}
+FACTORS = {"embedding_multiplier": 3.0, "logits_scaling": 6.0, "residual_multiplier": 0.4, "attention_multiplier": 0.2}
+MAMBA = {"layer_types": ["mamba", "attention", "mamba"], "num_hidden_layers": 3, "mamba_n_heads": 12, "mamba_d_head": 8, "mamba_expand": 2, "mamba_n_groups": 1,
+         "mamba_d_state": 16, "mamba_d_conv": 4}
+SHARED = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 24, "shared_expert_intermediate_size": 36}
+# Heads of values lie in another order, or tensors of a directory are several; test/Execute/gguf_random.py compares what they compute.
+MOVED = {
+    "qwen35": ({**DELTA, "model_type": "qwen3_5_text"}, {}),
+    "qwen3-next": ({**DELTA, "model_type": "qwen3_next", **SHARED}, {}),
+    "granitemoe": ({**SIZES, **FACTORS, "model_type": "granitemoe", "num_local_experts": 5, "num_experts_per_tok": 2}, {}),
+    "granitehybrid": ({**SIZES, **FACTORS, **MAMBA, "model_type": "granitemoehybrid", "num_local_experts": 0, "shared_intermediate_size": 40}, {}),
+    "granitehybrid-experts": ({**SIZES, **FACTORS, **MAMBA, "model_type": "granitemoehybrid", "num_local_experts": 5, "num_experts_per_tok": 2,
+                               "shared_intermediate_size": 40, "position_embedding_type": "rope"}, {}),
+    "qwen35-moe": ({**DELTA, "model_type": "qwen3_5_moe_text", **SHARED}, {}),
+}
 # The same weights in another text: frequencies are rounded from factors, or Conv1D's matrices are [out, in].
 OTHER_TEXT = {
     "gpt2": ({**OLDER, "model_type": "gpt2"}, {}),
@@ -225,6 +241,8 @@ def main():
     # A type after the other; types of larger blocks fall back to these, or are those of test/Execute/blocks.py.
     types = ["Q8_0", "Q4_0", "Q5_1", "IQ4_NL", "Q4_1", "Q5_0", "MXFP4"]
     plain = {**CASES, **OTHER_TEXT}
+    others = {name: gguf_models.convert(checks.path(name, "dir"), checks.path("files", name + ".gguf"), **MOVED[name][1])[0] for name in checks.directories(MOVED)}
+    checks.import_(others)
     quantized = {f"{name}-{types[i % len(types)]}": (wider(config), {**options, "kind": types[i % len(types)]}) for i, (name, (config, options)) in enumerate(plain.items())}
     made = {**plain, **quantized}
     names = checks.directories(made)
@@ -248,7 +266,7 @@ def main():
         elif own != texts[name]:
             lines = [pair for pair in zip(texts[name].split("\n"), own.split("\n")) if pair[0] != pair[1]]
             checks.fail(name, "the text differs from the directory's" + "".join(f"\n  - {a[:300]}\n  + {b[:300]}" for a, b in lines[:4]))
-    print(f"{len(sources)} files, {checks.failures} failures")
+    print(f"{len(sources) + len(others)} files, {checks.failures} failures")
     sys.exit(checks.failures != 0)
 
 

@@ -46,19 +46,21 @@ BLOOM = {**OLDER, "word_embeddings": "token_embd", "word_embeddings_layernorm": 
          "self_attention.query_key_value": "attn_qkv", "self_attention.dense": "attn_output", "ln_attn": "attn_norm_2", "ln_mlp": "attn_norm"}
 MPT = {"wte": "token_embd", "norm_f": "output_norm", "norm_1": "attn_norm", "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output", "norm_2": "ffn_norm",
        "ffn.up_proj": "ffn_up", "ffn.down_proj": "ffn_down"}
+GRANITE = {**USUAL, "block_sparse_moe.router.layer": "ffn_gate_inp", "shared_mlp.output_linear": "ffn_down_shexp"}
+DELTA = {**EXPERTS, "post_attention_layernorm": "post_attention_norm"}
 PLAIN = {**USUAL, "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
 
 # model_type -> (architecture, names, whether channels that rotate together become neighbors)
 FAMILIES = {
     "bloom": ("bloom", BLOOM, False), "cohere": ("command-r", USUAL, False), "cohere2": ("cohere2", USUAL, False), "falcon": ("falcon", BLOOM, False),
     "gemma": ("gemma", USUAL, False), "gemma2": ("gemma2", BEHIND, False), "gemma3_text": ("gemma3", BEHIND, False), "gpt2": ("gpt2", GPT2, False),
-    "glm4": ("glm4", GLM4, False), "gpt_oss": ("gpt-oss", GPT_OSS, False), "gpt_neox": ("gptneox", NEOX, False), "granite": ("granite", USUAL, True), "gpt_bigcode": ("starcoder", GPT2, False), "lfm2": ("lfm2", LFM2, False), "lfm2_moe": ("lfm2moe", LFM2, False),
+    "glm4": ("glm4", GLM4, False), "gpt_oss": ("gpt-oss", GPT_OSS, False), "gpt_neox": ("gptneox", NEOX, False), "granite": ("granite", USUAL, True), "granitemoe": ("granitemoe", GRANITE, True), "granitemoehybrid": ("granitehybrid", GRANITE, True), "gpt_bigcode": ("starcoder", GPT2, False), "lfm2": ("lfm2", LFM2, False), "lfm2_moe": ("lfm2moe", LFM2, False),
     "llama": ("llama", USUAL, True), "mistral": ("llama", USUAL, True), "mixtral": ("llama", MIXTRAL, True),
     "mpt": ("mpt", MPT, False), "nemotron": ("nemotron", USUAL, False), "olmo": ("olmo", USUAL, True), "olmo2": ("olmo2", BEHIND, False),
     "olmo3": ("olmo2", BEHIND, False), "olmoe": ("olmoe", EXPERTS, False), "phi": ("phi2", PHI, False), "stablelm": ("stablelm", STABLE, False),
     "phi3": ("phi3", PHI3, False), "qwen2": ("qwen2", USUAL, False), "qwen2_moe": ("qwen2moe", EXPERTS, False),
-    "qwen3": ("qwen3", USUAL, False), "qwen3_moe": ("qwen3moe", EXPERTS, False), "smollm3": ("smollm3", USUAL, True), "starcoder2": ("starcoder2", PLAIN, False)}
-AROUND_ONE = ("gemma", "gemma2", "gemma3_text", "nemotron")
+    "qwen3": ("qwen3", USUAL, False), "qwen3_moe": ("qwen3moe", EXPERTS, False), "qwen3_next": ("qwen3next", DELTA, False), "qwen3_5_text": ("qwen35", DELTA, False), "qwen3_5_moe_text": ("qwen35moe", DELTA, False), "smollm3": ("smollm3", USUAL, True), "starcoder2": ("starcoder2", PLAIN, False)}
+AROUND_ONE = ("gemma", "gemma2", "gemma3_text", "nemotron", "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
 LAYER_NORMS = {"gpt2": "layer_norm_epsilon", "gpt_bigcode": "layer_norm_epsilon", "starcoder2": "norm_epsilon", "phi": "layer_norm_eps",
                "stablelm": "layer_norm_eps", "gpt_neox": "layer_norm_eps", "bloom": "layer_norm_epsilon", "falcon": "layer_norm_epsilon", "mpt": "layer_norm_epsilon",
                "nemotron": "norm_eps", "cohere": "layer_norm_eps", "cohere2": "layer_norm_eps", "olmo": "layer_norm_epsilon"}
@@ -72,7 +74,7 @@ FILE_TYPES = {"Q4_0": 2, "Q4_1": 3, "Q8_0": 7, "Q5_0": 8, "Q5_1": 9, "Q2_K": 10,
 BESIDE = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json",
           "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "chat_template.jinja", "chat_template.json")
 # The share of the channels that rotate where config.json does not say.
-SHARES = {"phi": 0.5, "stablelm": 0.25, "gpt_neox": 0.25, "nemotron": 0.5, "glm4": 0.5}
+SHARES = {"phi": 0.5, "stablelm": 0.25, "gpt_neox": 0.25, "nemotron": 0.5, "glm4": 0.5, "qwen3_next": 0.25, "qwen3_5_text": 0.25, "qwen3_5_moe_text": 0.25}
 
 
 def value(config, *keys, default=None):
@@ -148,6 +150,19 @@ def metadata(config):
     else:
         usual = {"phi3": 1e-5, "olmo2": 1e-5, "olmo3": 1e-5, "olmoe": 1e-5, "mixtral": 1e-5, "glm4": 1.5625e-07, "lfm2": 1e-5, "lfm2_moe": 1e-5}
         keys["attention.layer_norm_rms_epsilon"] = config.get("rms_norm_eps", config.get("norm_eps", usual.get(family, 1e-6)))
+    if "shared_intermediate_size" in config:
+        keys["expert_shared_feed_forward_length"] = config["shared_intermediate_size"]
+    if family == "granitemoehybrid":
+        keys |= hybrid(config, keyHeads) | state_space(config) | {"rope.scaling.finetuned": config.get("position_embedding_type") == "rope"}
+        if not config["num_local_experts"]:
+            keys["feed_forward_length"] = config["shared_intermediate_size"]
+    if "linear_num_key_heads" in config:
+        keys |= {"ssm.conv_kernel": config["linear_conv_kernel_dim"], "ssm.state_size": config["linear_key_head_dim"], "ssm.group_count": config["linear_num_key_heads"],
+                 "ssm.time_step_rank": config["linear_num_value_heads"], "ssm.inner_size": config["linear_num_value_heads"] * config["linear_value_head_dim"],
+                 "full_attention_interval": config["full_attention_interval"]}
+    if family.startswith("qwen3_5"):
+        pairs = keys["rope.dimension_count"] // 2
+        keys["rope.dimension_sections"] = [11, 11, 10, 0] if pairs == 32 else [pairs - pairs // 2, pairs // 2, 0, 0]
     if family.startswith("lfm2"):
         keys |= hybrid(config, keyHeads) | {"shortconv.l_cache": config["conv_L_cache"]}
     if family == "lfm2":
@@ -167,8 +182,8 @@ def metadata(config):
             keys["attention.sliding_window_pattern"] = [kind == "sliding_attention" for kind in config["layer_types"]]
     if family == "phi3" and config.get("sliding_window"):
         keys["attention.sliding_window"] = config["sliding_window"]
-    scales = {"granite": {"attention.scale": "attention_multiplier", "embedding_scale": "embedding_multiplier", "residual_scale": "residual_multiplier",
-                          "logit_scale": "logits_scaling"}, "cohere": {"logit_scale": "logit_scale"}, "cohere2": {"logit_scale": "logit_scale"}}
+    granite = {"attention.scale": "attention_multiplier", "embedding_scale": "embedding_multiplier", "residual_scale": "residual_multiplier", "logit_scale": "logits_scaling"}
+    scales = {"granite": granite, "granitemoe": granite, "granitemoehybrid": granite, "cohere": {"logit_scale": "logit_scale"}, "cohere2": {"logit_scale": "logit_scale"}}
     keys |= {key: float(config[member]) for key, member in scales.get(family, {}).items()}
     clip = config.get("clip_qkv") or config.get("attn_config", {}).get("clip_qkv")
     if clip:
@@ -188,7 +203,40 @@ def metadata(config):
 
 def hybrid(config, keyHeads):
     """Heads of keys of each layer."""
-    return {"attention.head_count_kv": [keyHeads if kind == "full_attention" else 0 for kind in config["layer_types"]]}
+    return {"attention.head_count_kv": [keyHeads if kind.endswith("attention") else 0 for kind in config["layer_types"]]}
+
+
+def state_space(config):
+    return {"ssm.conv_kernel": config["mamba_d_conv"], "ssm.state_size": config["mamba_d_state"], "ssm.group_count": config["mamba_n_groups"],
+            "ssm.time_step_rank": config["mamba_n_heads"], "ssm.inner_size": config["mamba_expand"] * config["hidden_size"]}
+
+
+def granite_parts(config, stem, array):
+    """{name in a layer: array} of the two matrices of a gated feed-forward that are one tensor, and of state-space duality."""
+    if stem.endswith("input_linear") or stem == "shared_mlp.output_linear":
+        ends = "_exps" if stem.startswith("block") else "_shexp" if config.get("num_local_experts") else ""
+        if stem == "shared_mlp.output_linear":
+            return {f"ffn_down{ends}.weight": array}
+        gate, up = numpy.split(array, 2, axis=-2)
+        return {f"ffn_gate{ends}.weight": gate, f"ffn_up{ends}.weight": up}
+    if stem == "block_sparse_moe.output_linear":
+        return {"ffn_down_exps.weight": array}
+    return None
+
+
+def mamba_part(config, name, array):
+    """(name in a layer, array) of a tensor of state-space duality. Numbers that are places stay as they are."""
+    if name == "A_log" and array.dtype.kind == "f":
+        array = -numpy.exp(array)
+    if name in ("A_log", "D"):
+        array = array[:, None]
+    if name == "conv1d.weight":
+        array = array[:, 0]
+    if name == "norm.weight":
+        array = array.reshape(config["mamba_n_groups"], -1)
+    names = {"in_proj": "ssm_in", "conv1d": "ssm_conv1d", "norm": "ssm_norm", "out_proj": "ssm_out"}
+    part, _, end = name.rpartition(".")
+    return {"A_log": "ssm_a", "D": "ssm_d", "dt_bias": "ssm_dt.bias"}.get(name) or f"{names[part]}.{end}", array
 
 
 def lfm2Width(config):
@@ -210,6 +258,32 @@ def regrouped(array, heads, keyHeads):
     groups = array.reshape(keyHeads, heads // keyHeads + 2, -1, *array.shape[1:])
     parts = [groups[:, :-2], groups[:, -2], groups[:, -1]]
     return numpy.concatenate([part.reshape(-1, *array.shape[1:]) for part in parts])
+
+
+def delta_rule(config, name, array):
+    """{name in a layer: array} of a tensor of the gated delta rule. Numbers that are places stay as they are."""
+    keys, heads, channels = (config[f"linear_{key}"] for key in ("num_key_heads", "num_value_heads", "value_head_dim"))
+    columns, shared = keys * config["linear_key_head_dim"], heads // keys
+    if name == "in_proj_qkvz.weight":
+        parts = numpy.split(array.reshape(keys, -1, array.shape[-1]), numpy.cumsum([columns // keys, columns // keys, shared * channels]), axis=1)
+        *mixed, gate = [part.reshape(-1, array.shape[-1]) for part in parts]
+        return {"attn_qkv.weight": numpy.concatenate(mixed), "attn_gate.weight": gate}
+    if name == "A_log" and array.dtype.kind == "f":
+        array = -numpy.exp(array)
+    if name == "conv1d.weight":
+        array = array[:, 0]
+    if config["model_type"] != "qwen3_next":  # heads of values that share a key lie apart
+        tiled = lambda part, size: part.reshape(keys, shared, size, *part.shape[1:]).swapaxes(0, 1).reshape(part.shape)
+        if name in ("in_proj_qkv.weight", "conv1d.weight"):
+            array = numpy.concatenate([array[:2 * columns], tiled(array[2 * columns:], channels)])
+        elif name == "out_proj.weight":
+            array = tiled(array.T, channels).T
+        elif name != "norm.weight":
+            array = tiled(array, channels if name == "in_proj_z.weight" else 1)
+    names = {"in_proj_qkv.weight": "attn_qkv.weight", "in_proj_z.weight": "attn_gate.weight", "in_proj_b.weight": "ssm_beta.weight", "in_proj_a.weight": "ssm_alpha.weight",
+             "in_proj_ba.weight": "ssm_ba.weight", "conv1d.weight": "ssm_conv1d.weight", "dt_bias": "ssm_dt.bias", "A_log": "ssm_a", "norm.weight": "ssm_norm.weight",
+             "out_proj.weight": "ssm_out.weight"}
+    return {names[name]: array}
 
 
 def experts_in_turn(start, end, array):
@@ -234,6 +308,16 @@ def tensors(config, checkpoint, fused=False):
         for prefix in (["model", "layers"], ["gpt_neox", "layers"], ["h"], ["blocks"]):
             if words[:len(prefix)] == prefix:
                 layer, words = f"blk.{words[len(prefix)]}.", words[len(prefix) + 1:]
+        if words[0] == "mamba":
+            own, part = mamba_part(config, ".".join([*words[1:], end]), array)
+            found[layer + own] = part
+            continue
+        if family.startswith("granite") and (parts := granite_parts(config, ".".join(words), array)):
+            found |= {layer + own: part for own, part in parts.items()}
+            continue
+        if words[0] == "linear_attn":
+            found |= {layer + own: part for own, part in delta_rule(config, ".".join([*words[1:], end]), array).items()}
+            continue
         if family == "gpt_oss" and words[:2] == ["mlp", "experts"]:
             found |= experts_in_turn(layer + "ffn_", end, array)
             continue
@@ -263,7 +347,7 @@ def tensors(config, checkpoint, fused=False):
     for name in [name for name in found if ".attn_q." in name and fused]:
         parts = [found.pop(name.replace("attn_q", part)) for part in ("attn_q", "attn_k", "attn_v")]
         found[name.replace("attn_q", "attn_qkv")] = numpy.concatenate(parts)
-    return found, [name for name, array in found.items() if array.ndim == 1 or name.endswith("exps.bias") or "norm" in name or "ffn_gate_inp" in name or "position_embd" in name]
+    return found, [name for name, array in found.items() if array.ndim == 1 or name.endswith("exps.bias") or "norm" in name or "ffn_gate_inp" in name or "position_embd" in name or "conv1d" in name or "shortconv.conv" in name or ".ssm_a" in name or ".ssm_d" in name]
 
 
 def layerOf(name):
@@ -312,7 +396,7 @@ def fitting(kind, depth):
 
 def quantized(config, found, kind, mix):
     """{name: type} of the matrices among tensors."""
-    kept = ("norm", "ffn_gate_inp", "position_embd", "token_types")
+    kept = ("norm", "ffn_gate_inp", "position_embd", "token_types", "conv1d", "shortconv.conv", "ssm_a", "ssm_d")
     shapes = {name: array.extents[::-1] if isinstance(array, gguf.Blocks) else array.shape for name, array in found.items()}
     names = [name for name, shape in shapes.items() if name.endswith(".weight") and len(shape) > 1 and not any(part in name for part in kept)]
     kinds = mixed(mix, config, names) if mix else {name: kind for name in names}

@@ -1,7 +1,9 @@
-// Tensors of a file that are read in another order, in part, or with a number added.
+// Tensors of a file that are read in another order, in part, or of which a directory has others.
 #include "lib/Formats/GGUF/Sources.h"
 #include "lib/Formats/HuggingFace/TensorRequest.h"
 #include "test/Unit/TemporaryFolder.h"
+#include <array>
+#include <cmath>
 #include <fstream>
 #include <gtest/gtest.h>
 
@@ -71,11 +73,32 @@ TEST_F(Numbers, Parts) {
   EXPECT_EQ(read(some, 1, 3), (std::vector<float>{7, 8, 9}));
 }
 
-TEST_F(Numbers, Addend) {
+TEST_F(Numbers, OnePlus) {
   for (const char *type : {"F32", "BF16"}) {
     StoredTensor stored = tensor(type, {100});
-    stored.addend = -1;
+    stored.made = huggingface::Made::OnePlus;
     EXPECT_EQ(stored.type(), artifact::DType::F32);
     EXPECT_EQ(read(stored, 3, 4), (std::vector<float>{2, 3, 4, 5})) << type;
+  }
+}
+
+TEST_F(Numbers, NegativeExponential) {
+  const std::array<float, 5> decays = {-1, -std::exp(1.5f), -std::exp(-20.0f), 0, std::nanf("")};
+  const std::string path = folder.path + "/decays";
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(decays.data()), sizeof(decays));
+  StoredTensor stored{.name = "a", .dtype = "F32", .shape = {5}};
+  stored.file = *InputFile::open(path);
+  stored.bytes = sizeof(decays);
+  stored.made = huggingface::Made::NegativeExponential;
+  const std::vector<float> own = read(stored, 0, 3);
+  EXPECT_EQ(own[0], 0);
+  EXPECT_FLOAT_EQ(own[1], 1.5f);
+  EXPECT_FLOAT_EQ(own[2], -20);
+  auto reader = huggingface::openSafeTensors(huggingface::TensorTable::of("numbers", {stored}));
+  for (const size_t wrong : {3, 4}) {
+    float value = 0;
+    const Status status = reader->read("a", wrong * 4, std::as_writable_bytes(std::span(&value, 1)));
+    ASSERT_FALSE(bool(status));
+    EXPECT_TRUE(status.error().message.ends_with("tensor \"a\": a decay is not below 0, as -e^w is"));
   }
 }

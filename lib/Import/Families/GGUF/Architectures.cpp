@@ -138,6 +138,43 @@ constexpr Rename lfm2[] = {
     {"ffn_gate_up_exps", "feed_forward.experts.{}.w1 feed_forward.experts.{}.w3", ExpertHalves},
 };
 
+constexpr Rename deltaRule[] = {
+    {"attn_qkv", "linear_attn.in_proj_qkv"},
+    {"attn_gate", "linear_attn.in_proj_z"},
+    {"ssm_beta", "linear_attn.in_proj_b"},
+    {"ssm_alpha", "linear_attn.in_proj_a"},
+    {"ssm_ba", "linear_attn.in_proj_ba"},
+    {"ssm_conv1d", "linear_attn.conv1d", Taps},
+    {"ssm_dt", "linear_attn.dt_bias", Bare},
+    {"ssm_a", "linear_attn.A_log", Decays},
+    {"ssm_norm", "linear_attn.norm"},
+    {"ssm_out", "linear_attn.out_proj"},
+    {"post_attention_norm", "post_attention_layernorm"},
+};
+
+constexpr Rename stateSpace[] = {
+    {"ssm_in", "mamba.in_proj"},      {"ssm_conv1d", "mamba.conv1d", Taps}, {"ssm_dt", "mamba.dt_bias", Bare},
+    {"ssm_a", "mamba.A_log", Decays}, {"ssm_d", "mamba.D", Flat},           {"ssm_norm", "mamba.norm", Flat},
+    {"ssm_out", "mamba.out_proj"},
+};
+
+constexpr Rename graniteMoe[] = {
+    {"ffn_gate_inp", "block_sparse_moe.router.layer"},
+    {"ffn_gate_shexp", "shared_mlp.gate_proj"},
+    {"ffn_up_shexp", "shared_mlp.up_proj"},
+    {"ffn_down_shexp", "shared_mlp.output_linear"},
+    {"attn_q", "self_attn.q_proj", QueryPairs},
+    {"attn_k", "self_attn.k_proj", KeyPairs},
+    {"attn_qkv", "self_attn.q_proj self_attn.k_proj self_attn.v_proj", PackedPairs},
+};
+
+/// Of layers whose only feed-forward is that of all tokens.
+constexpr Rename graniteDense[] = {
+    {"ffn_gate", "shared_mlp.gate_proj"},
+    {"ffn_up", "shared_mlp.up_proj"},
+    {"ffn_down", "shared_mlp.output_linear"},
+};
+
 constexpr Rename gptNeoX[] = {
     {"token_embd", "gpt_neox.embed_in"},
     {"output_norm", "gpt_neox.final_layer_norm"},
@@ -198,6 +235,9 @@ constexpr Architecture table[] = {
     {.name = "gpt2", .describe = describeGPT2, .tensors = {gpt2}, .layer = ofGPT, .hasConv1D = false},
     {.name = "gptneox", .describe = describeGPTNeoX, .tensors = {gptNeoX}, .layer = "gpt_neox.layers."},
     {.name = "granite", .describe = describeGranite, .tensors = {pairs, usual}},
+    {.name = "granitehybrid", .describe = describeGraniteHybrid, .tensors = {stateSpace, graniteMoe, experts, usual}, .onlyWith = "ffn_gate_inp.weight"},
+    {.name = "granitehybrid", .describe = describeGraniteHybrid, .tensors = {stateSpace, graniteMoe, graniteDense, usual}},
+    {.name = "granitemoe", .describe = describeGraniteMoe, .tensors = {graniteMoe, experts, usual}},
     {.name = "lfm2", .describe = describeLFM2, .tensors = {lfm2, usual}},
     {.name = "lfm2moe", .describe = describeLFM2Moe, .tensors = {lfm2, usual}},
     {.name = "llama", .describe = describeLlama, .tensors = {pairs, mixtral, usual}},
@@ -211,7 +251,10 @@ constexpr Architecture table[] = {
     {.name = "qwen2", .describe = describeQwen2, .tensors = {usual}},
     {.name = "qwen2moe", .describe = describeQwen2Moe, .tensors = {experts, usual}},
     {.name = "qwen3", .describe = describeQwen3, .tensors = {usual}},
+    {.name = "qwen35", .describe = describeQwen35, .tensors = {deltaRule, usual}, .normsHoldOne = true},
+    {.name = "qwen35moe", .describe = describeQwen35Moe, .tensors = {deltaRule, experts, usual}, .normsHoldOne = true},
     {.name = "qwen3moe", .describe = describeQwen3Moe, .tensors = {experts, usual}},
+    {.name = "qwen3next", .describe = describeQwen3Next, .tensors = {deltaRule, experts, usual}, .normsHoldOne = true},
     {.name = "smollm3", .describe = describeSmolLM3, .tensors = {pairs, usual}},
     {.name = "stablelm", .describe = describeStableLM, .tensors = {stableLM, usual}},
     {.name = "starcoder", .describe = describeStarcoder, .tensors = {gpt2}, .layer = ofGPT},

@@ -16,6 +16,8 @@ enum class Arrangement : uint8_t {
   Experts,      ///< of all experts, which are tensors of their own
   ExpertHalves, ///< the same, each with two matrices behind one another
   Row,          ///< a vector that is a matrix of one row
+  Decays,       ///< -e^w, of which a directory has w
+  Flat,         ///< a vector that has several dims
   Taps,         ///< a matrix [channels, taps] that is [channels, 1, taps]
   Bare,         ///< of a directory's name without ".weight"
 };

@@ -1,5 +1,6 @@
 //===- HybridMembers.cpp - config.json of families with layers of two kinds --===//
 #include "lib/Import/Families/GGUF/Members.h"
+#include <algorithm>
 
 using namespace rapt;
 using namespace rapt::importing;
@@ -36,4 +37,100 @@ void importing::describeLFM2Moe(Translation &t) {
     t.fail("expert_gating_func", "must be 2, sigmoids, for this architecture");
   if (const double scale = t.number("expert_weights_scale").value_or(0); scale != 0)
     t.set("routed_scaling_factor", scale);
+}
+
+/// What the architectures with the gated delta rule have.
+static void describeDeltaRule(Translation &t, const char *modelType, const MemberNames &names = {}) {
+  t.setDecoder(modelType, names);
+  setRotary(t, /*isPartial=*/true);
+  t.pass("rope.dimension_sections"); // of images: a token of a text has the same position in all
+  t.set("full_attention_interval", t.integer("full_attention_interval", 1, 1 << 17).value_or(4));
+  const int64_t heads = t.required("ssm.time_step_rank", 1, mostHeads),
+                inner = t.required("ssm.inner_size", 1, mostInner);
+  if (inner % heads != 0)
+    t.fail("ssm.inner_size",
+           std::to_string(inner) + " is not a multiple of ssm.time_step_rank, " + std::to_string(heads));
+  t.set("linear_num_value_heads", heads);
+  t.set("linear_value_head_dim", std::max<int64_t>(1, inner / heads));
+  t.set("linear_num_key_heads", t.required("ssm.group_count", 1, mostHeads));
+  t.set("linear_key_head_dim", t.required("ssm.state_size", 1, mostChannels));
+  t.set("linear_conv_kernel_dim", t.required("ssm.conv_kernel", 2, 64));
+  t.set("attention_bias", t.hasInSomeLayer("attn_q.bias"));
+}
+
+/// Experts beside one of all tokens.
+static void setSharedExperts(Translation &t) {
+  setQwenExperts(t);
+  t.set("shared_expert_intermediate_size", t.required("expert_shared_feed_forward_length", 1, mostInner));
+}
+
+void importing::describeQwen35(Translation &t) {
+  describeDeltaRule(t, "qwen3_5_text");
+  t.set("linear_head_pairing", "remainder");
+}
+
+void importing::describeQwen35Moe(Translation &t) {
+  describeDeltaRule(t, "qwen3_5_moe_text", {.inner = ""});
+  t.set("linear_head_pairing", "remainder");
+  setSharedExperts(t);
+}
+
+void importing::describeQwen3Next(Translation &t) {
+  describeDeltaRule(t, "qwen3_next");
+  t.set("norm_topk_prob", true);
+  setSharedExperts(t);
+}
+
+/// Widths of the feed-forward of all tokens, of the granite families.
+static constexpr const char *ofShared = "expert_shared_feed_forward_length";
+
+static void setGraniteExperts(Translation &t) {
+  setExperts(t, "num_local_experts", "intermediate_size", t.required("feed_forward_length", 1, mostInner));
+}
+
+void importing::describeGraniteMoe(Translation &t) {
+  const int64_t shared = t.integer(ofShared, 0, mostInner).value_or(0);
+  // With a feed-forward of all tokens the layers are those of the hybrid family, all of which attend.
+  t.setDecoder(shared ? "granitemoehybrid" : "granitemoe");
+  setRotary(t);
+  t.set("attention_bias", t.hasInLayers("attn_output.bias"));
+  setGraniteFactors(t);
+  setGraniteExperts(t);
+  if (!shared)
+    return;
+  t.set("shared_intermediate_size", shared);
+  t.set("position_embedding_type", "rope");
+  setAttendingLayers(t, "mamba");
+}
+
+void importing::describeGraniteHybrid(Translation &t) {
+  t.setDecoder("granitemoehybrid", {.hasOtherLayers = true});
+  const bool rotates = t.boolean("rope.scaling.finetuned", true);
+  t.set("position_embedding_type", rotates ? "rope" : "nope");
+  setRotary(t);
+  t.set("attention_bias", false);
+  setGraniteFactors(t);
+  if (t.integer("expert_count", 0, mostExperts).value_or(0) > 0) {
+    setGraniteExperts(t);
+    t.set("shared_intermediate_size", t.required(ofShared, 1, mostInner));
+  } else {
+    t.set("num_local_experts", int64_t(0));
+    t.integer("expert_used_count", 0, mostExperts);
+    t.pass(ofShared);
+    t.set("shared_intermediate_size", t.required("feed_forward_length", 1, mostInner));
+  }
+  setAttendingLayers(t, "mamba");
+  const int64_t heads = t.required("ssm.time_step_rank", 1, mostHeads),
+                inner = t.required("ssm.inner_size", 1, mostInner);
+  if (inner % t.sizes().width != 0 || inner % heads != 0)
+    t.fail("ssm.inner_size",
+           std::to_string(inner) + " is not a multiple of embedding_length and of ssm.time_step_rank");
+  t.set("mamba_expand", std::max<int64_t>(1, inner / t.sizes().width));
+  t.set("mamba_n_heads", heads);
+  t.set("mamba_d_head", std::max<int64_t>(1, inner / heads));
+  t.set("mamba_n_groups", t.integer("ssm.group_count", 1, mostHeads).value_or(1));
+  t.set("mamba_d_state", t.required("ssm.state_size", 1, mostChannels));
+  t.set("mamba_d_conv", t.required("ssm.conv_kernel", 2, 64));
+  t.set("mamba_conv_bias", t.hasInSomeLayer("ssm_conv1d.bias"));
+  t.set("mamba_proj_bias", false);
 }

@@ -53,8 +53,7 @@ void importing::describeQwen2(Translation &t) {
   setRotary(t);
 }
 
-/// Experts of the qwen families, whose size older files have as that of all that a token chooses.
-static void setQwenExperts(Translation &t) {
+void importing::setQwenExperts(Translation &t) {
   const int64_t ofToken = t.required("feed_forward_length", 1, mostInner),
                 used = t.required("expert_used_count", 1, mostExperts);
   setExperts(t, "num_experts", "moe_intermediate_size",

@@ -21,6 +21,8 @@ void describeGPT2(Translation &t);
 void describeGptOss(Translation &t);
 void describeGPTNeoX(Translation &t);
 void describeGranite(Translation &t);
+void describeGraniteHybrid(Translation &t);
+void describeGraniteMoe(Translation &t);
 void describeLFM2(Translation &t);
 void describeLFM2Moe(Translation &t);
 void describeLlama(Translation &t);
@@ -35,6 +37,9 @@ void describeQwen2(Translation &t);
 void describeQwen2Moe(Translation &t);
 void describeQwen3(Translation &t);
 void describeQwen3Moe(Translation &t);
+void describeQwen35(Translation &t);
+void describeQwen35Moe(Translation &t);
+void describeQwen3Next(Translation &t);
 void describeSmolLM3(Translation &t);
 void describeStableLM(Translation &t);
 void describeStarcoder(Translation &t);
@@ -42,12 +47,17 @@ void describeStarcoder2(Translation &t);
 
 // Members that several architectures have.
 
+/// The factors of granite: of scores, embedding, residuals and logits.
+void setGraniteFactors(Translation &t);
+
 /// Queries have a bias, whether they are in a tensor of their own or with keys and values.
 bool hasQueryBias(const Translation &t);
 /// attention_bias, of all its matrices or none, and mlp_bias.
 void setBiases(Translation &t, bool ofFeedForward);
 /// `number`, such as num_experts, num_experts_per_tok, and `inner`, the columns of one.
 void setExperts(Translation &t, const char *number, const char *inner, int64_t columns);
+/// Experts of the qwen families, whose size older files have as that of all that a token chooses.
+void setQwenExperts(Translation &t);
 /// layer_types by the layers that attend; `other` is what the others are.
 void setAttendingLayers(Translation &t, const char *other);
 /// layer_types: all layers but every `period`'th have a window, or those that the file names.

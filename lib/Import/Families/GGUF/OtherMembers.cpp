@@ -60,6 +60,10 @@ void importing::describeGranite(Translation &t) {
     t.fail("rope.scaling.finetuned", "false, which means no rotary embedding, is not supported for this architecture");
   setRotary(t);
   setBiases(t, true);
+  setGraniteFactors(t);
+}
+
+void importing::setGraniteFactors(Translation &t) {
   t.set("attention_multiplier", factorOf(t, "attention.scale", 1 / std::sqrt(double(t.sizes().channels))));
   t.set("embedding_multiplier", factorOf(t, "embedding_scale", 1));
   t.set("residual_multiplier", factorOf(t, "residual_scale", 1));

@@ -3,6 +3,8 @@
 #include "lib/Formats/GGUF/Sources.h"
 #include "lib/Support/Words.h"
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 using namespace rapt;
 using namespace rapt::importing;
@@ -112,8 +114,8 @@ private:
                                name.expert.empty() ? "{}" : name.expert));
     }
     StoredTensor whole = gguf::wholeTensor(tensor, own.front());
-    if (architecture.normsHoldOne && name.part.ends_with("norm") && name.end == ".weight")
-      whole.addend = -1;
+    if (architecture.normsHoldOne && name.part.ends_with("norm") && name.part != "ssm_norm" && name.end == ".weight")
+      whole.made = huggingface::Made::OnePlus;
     arrange(tensor, *rename, std::move(whole), own);
   }
 
@@ -139,8 +141,15 @@ private:
     case Arrangement::Row:
       whole.shape.insert(whole.shape.begin(), 1);
       return keep(tensor, std::move(whole));
+    case Arrangement::Decays:
+      whole.made = huggingface::Made::NegativeExponential;
+      [[fallthrough]];
+    case Arrangement::Flat:
+      whole.shape = {std::accumulate(whole.shape.begin(), whole.shape.end(), int64_t(1), std::multiplies())};
+      return keep(tensor, std::move(whole));
     case Arrangement::Taps:
-      whole.shape.insert(whole.shape.begin() + !whole.shape.empty(), 1);
+      if (whole.shape.size() == 2) // of a bias there is one
+        whole.shape.insert(whole.shape.begin() + 1, 1);
       return keep(tensor, std::move(whole));
     }
   }

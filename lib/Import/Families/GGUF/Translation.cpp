@@ -6,7 +6,7 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-static constexpr int64_t mostWidth = 1 << 16, mostHeads = 1 << 12, mostChannels = 1 << 12, mostLayers = 1 << 17;
+static constexpr int64_t mostWidth = 1 << 16, mostLayers = 1 << 17;
 
 Translation::Translation(const gguf::File &file, std::string_view architecture, const GivenMembers &given)
     : source(file), given(given), prefix(std::string(architecture) + ".") {
@@ -43,6 +43,13 @@ std::optional<int64_t> Translation::within(std::string_view key, std::optional<i
   fail(key, "its value is " + std::to_string(*value) + ", but must be an integer from " + std::to_string(least) +
                 " to " + std::to_string(most));
   return std::nullopt;
+}
+
+bool Translation::hasInSomeLayer(std::string_view tensor) const {
+  for (int64_t layer = 0; layer < sizes().layers; ++layer)
+    if (has("blk." + std::to_string(layer) + "." + std::string(tensor)))
+      return true;
+  return false;
 }
 
 std::optional<int64_t> Translation::integer(std::string_view key, int64_t least, int64_t most) {

@@ -15,8 +15,8 @@
 namespace rapt::importing {
 
 /// The largest sizes that are read.
-inline constexpr int64_t mostWindow = int64_t(1) << 30, mostExperts = 1 << 12, mostInner = 1 << 20,
-                         mostPositions = 1 << 24;
+inline constexpr int64_t mostHeads = 1 << 12, mostChannels = 1 << 12, mostWindow = int64_t(1) << 30,
+                         mostExperts = 1 << 12, mostInner = 1 << 20, mostPositions = 1 << 24;
 
 /// Sizes that every decoder has. 1 where the file's are wrong, which is recorded.
 struct DecoderSizes {
@@ -63,6 +63,8 @@ public:
   /// The file has the tensor.
   bool has(std::string_view tensor) const { return source.find(tensor); }
   bool hasInLayers(std::string_view tensor) const { return has("blk.0." + std::string(tensor)); }
+  /// Of layers that are not all alike.
+  bool hasInSomeLayer(std::string_view tensor) const;
   /// The numbers of a vector of `count` f32, which needs no other reader then. Absent, it is recorded as an error.
   std::vector<double> takeVector(std::string_view tensor, int64_t count);
   bool isTaken(std::string_view tensor) const { return taken.contains(tensor); }
