@@ -30,8 +30,9 @@ LLAMA3 = {"rope_scaling": llama_random.LLAMA3, "rope_theta": 500000.0, "max_posi
 
 WIDE = {**GROUPED, "hidden_size": 256, "intermediate_size": 512, "num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 32}
 ROUNDED = 8e-2  # allowed of 8 bits, relative L2
-# Where heads of random weights pass on what rounding changes; the evaluator, which rounds rows alike, differs as much. Heads in another order give 1.4.
-PASSED_ON = {"qwen35-q4-k-m": 0.4}
+# Where heads, or routes to experts, of random weights pass on what rounding changes; the evaluator, which rounds rows alike, differs as much. Heads in another
+# order give 1.4.
+PASSED_ON = {"qwen35-q4-k-m": 0.4, "gemma4-experts-q8": 0.15}
 
 GPT_OSS = {"model_type": "gpt_oss", "hidden_size": 64, "head_dim": 16, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 3, "intermediate_size": 96,
            "num_local_experts": 5, "num_experts_per_tok": 2, "vocab_size": 61, "max_position_embeddings": 128, "sliding_window": 8, "tie_word_embeddings": False,
@@ -50,6 +51,12 @@ WIDER = {"hidden_size": 256, "linear_value_head_dim": 128, "linear_num_value_hea
 HYBRID = {"model_type": "granitemoehybrid", "hidden_size": 48, "intermediate_size": 72, "num_hidden_layers": 3, "num_attention_heads": 6, "num_key_value_heads": 2,
           "vocab_size": 61, "layer_types": ["mamba", "attention", "mamba"], "mamba_n_heads": 12, "mamba_expand": 2, "mamba_n_groups": 1, "mamba_d_state": 16, "mamba_d_conv": 4,
           "shared_intermediate_size": 64, "max_position_embeddings": 128, "embedding_multiplier": 3.0, "residual_multiplier": 0.4, "attention_multiplier": 0.2, "logits_scaling": 6.0}
+
+GEMMA4 = {"model_type": "gemma4_text", "hidden_size": 48, "intermediate_size": 72, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 61,
+          "head_dim": 16, "global_head_dim": 32, "num_global_key_value_heads": 1, "attention_k_eq_v": True, "sliding_window": 9, "max_position_embeddings": 128,
+          "layer_types": ["sliding_attention", "full_attention"] * 2, "hidden_size_per_layer_input": 0, "enable_moe_block": True, "num_experts": 5, "top_k_experts": 2,
+          "moe_intermediate_size": 24, "rope_parameters": {"full_attention": {"partial_rotary_factor": 0.25, "rope_theta": 1e6, "rope_type": "proportional"},
+                                                           "sliding_attention": {"rope_theta": 1e4, "rope_type": "default"}}}
 
 # name -> (the script in numpy, none where a directory is compared, whose models it is of, configuration or name of a case, options of gguf_models.convert)
 CASES = {
@@ -77,6 +84,8 @@ CASES = {
     "qwen35-q4-k-m": (None, {**DELTA, **WIDER, "model_type": "qwen3_5_text"}, {"mix": "Q4_K_M"}),
     "qwen35-moe": (None, {**DELTA, **SHARED, "model_type": "qwen3_5_moe_text"}, {}),
     "qwen3-next": (None, {**DELTA, **SHARED, "model_type": "qwen3_next"}, {}),
+    "gemma4-experts": (None, GEMMA4, {}),
+    "gemma4-experts-q8": (None, {**GEMMA4, "hidden_size": 64, "intermediate_size": 96, "moe_intermediate_size": 32}, {"kind": "Q8_0"}),
     "granitehybrid": (None, {**HYBRID, "num_local_experts": 0}, {}),
     "granitehybrid-q8": (None, {**HYBRID, "hidden_size": 64, "mamba_n_heads": 8, "num_attention_heads": 4, "num_local_experts": 5, "num_experts_per_tok": 2}, {"kind": "Q8_0"}),
     "phi3-long-texts": (decoder_random, ("phi3", FAMILIES["phi3"].CASES["long-texts"]), {}),
@@ -137,4 +146,4 @@ def check(name, options, directory):
     return random_models.check_decoder(options, command, directory, batches, reference, tolerance)
 
 
-MODELS = random_models.Models(check, CASES, ("gpt2", "llama-fused-parts", "llama3", "gemma2", "phi3-long-texts", "llama-q4-k-m", "phi3-q5-k-m", "gpt-oss", "lfm2-q8", "qwen35-q4-k-m", "qwen35-moe", "qwen3-next", "granitehybrid-q8"), evaluated=(), cells=None)
+MODELS = random_models.Models(check, CASES, ("gpt2", "llama-fused-parts", "llama3", "gemma2", "phi3-long-texts", "llama-q4-k-m", "phi3-q5-k-m", "gpt-oss", "lfm2-q8", "qwen35-q4-k-m", "qwen35-moe", "qwen3-next", "granitehybrid-q8", "gemma4-experts-q8"), evaluated=(), cells=None)

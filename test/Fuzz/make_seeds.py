@@ -154,7 +154,8 @@ def gguf_tokenizers(gguf):
     words = {"ggml.model": "bert", "ggml.tokens": ["[UNK]", "[CLS]", "[SEP]", "\u2581hi", "s"], "ggml.token_type": [3, 3, 3, 1, 1],
              "ggml.normalizer.lowercase": True, "ggml.mask_token_id": 0, "ggml.seperator_token_id": 2}
     likelihoods = {**pieces, "ggml.model": "t5", "ggml.precompiled_charsmap": gguf.Array("u8", b"\4\0\0\0\0\0\0\0x\0"), "ggml.remove_extra_whitespaces": True}
-    return [pairs, pieces, words, likelihoods, {"huggingface.json": "{}", "ggml.model": "rwkv", "ggml.suppress_tokens": [0]}]
+    listed = {**pieces, "ggml.model": "gemma4", "ggml.merges": ["h i"]}
+    return [pairs, pieces, listed, words, likelihoods, {"huggingface.json": "{}", "ggml.model": "rwkv", "ggml.suppress_tokens": [0]}]
 
 
 def tokenizers():

@@ -22,7 +22,7 @@ static Expected<json::Value> readMerge(const Metadata &metadata, const TokenTabl
   return isPlain ? json::Value(text) : json::Value(json::Array{json::Value(left), json::Value(right)});
 }
 
-static Expected<json::Value> readMerges(const Metadata &metadata, const TokenTable &tokens) {
+Expected<json::Value> readMerges(const Metadata &metadata, const TokenTable &tokens) {
   const std::string key = tokenizerKey("merges");
   RAPT_ASSIGN_OR_RETURN(const Value::Texts *merges, metadata.texts(key));
   if (!merges)

@@ -1,4 +1,4 @@
-//===- SentencePieces.cpp - The tokenizers "llama" and "t5" -------------------------===//
+//===- SentencePieces.cpp - The tokenizers "llama", "gemma4" and "t5" ---------------===//
 #include "lib/Formats/GGUF/TokenizerParts.h"
 #include "lib/Formats/SentencePiece/TokenizerModels.h"
 #include "lib/Formats/SentencePiece/TokenizerStages.h"
@@ -102,9 +102,15 @@ static std::set<int64_t> marksThatTakeSpaces(const TokenTable &tokens) {
   return marks;
 }
 
-Expected<TokenizerParts> makeScoredPairs(const Metadata &metadata, const TokenTable &tokens,
-                                         std::vector<std::string> &) {
-  RAPT_ASSIGN_OR_RETURN(sentencepiece::Model model, readModel(metadata, tokens, /*addsPrefix=*/true));
+/// Byte pairs, merged in the order of the file's list, or else by scores.
+static Expected<TokenizerParts> makePairs(const Metadata &metadata, const TokenTable &tokens, bool areListed) {
+  RAPT_ASSIGN_OR_RETURN(sentencepiece::Model model, readModel(metadata, tokens, /*addsPrefix=*/!areListed));
+  json::Value merges;
+  if (areListed) {
+    RAPT_ASSIGN_OR_RETURN(merges, readMerges(metadata, tokens));
+  } else {
+    merges = mergesOf(model);
+  }
   model.algorithm = sentencepiece::Algorithm::BytePairs;
   TokenizerParts parts;
   parts.members = writeStages(model);
@@ -113,13 +119,24 @@ Expected<TokenizerParts> makeScoredPairs(const Metadata &metadata, const TokenTa
   for (const std::string &text : tokens.texts())
     vocabulary.emplace_back(text, json::Value(int64_t(vocabulary.size())));
   const std::optional<int64_t> unknown = findUnknown(tokens);
-  parts.members.emplace_back(
-      "model",
-      bytePairModel(std::move(vocabulary), unknown ? json::Value(tokens.text(*unknown)) : json::Value(), model));
+  parts.members.emplace_back("model",
+                             sentencepiece::bytePairModel(std::move(vocabulary),
+                                                          unknown ? json::Value(tokens.text(*unknown)) : json::Value(),
+                                                          model.byteFallback, std::move(merges)));
   RAPT_ASSIGN_OR_RETURN(parts.frame.begin, readFlagged(metadata, tokens, "add_bos_token", "bos_token", true));
   RAPT_ASSIGN_OR_RETURN(parts.frame.end, readFlagged(metadata, tokens, "add_eos_token", "eos_token", false));
   parts.takeSpacesBehind = marksThatTakeSpaces(tokens);
   return parts;
+}
+
+Expected<TokenizerParts> makeScoredPairs(const Metadata &metadata, const TokenTable &tokens,
+                                         std::vector<std::string> &) {
+  return makePairs(metadata, tokens, /*areListed=*/false);
+}
+
+Expected<TokenizerParts> makeListedPairs(const Metadata &metadata, const TokenTable &tokens,
+                                         std::vector<std::string> &) {
+  return makePairs(metadata, tokens, /*areListed=*/true);
 }
 
 Expected<TokenizerParts> makeUnigram(const Metadata &metadata, const TokenTable &tokens, std::vector<std::string> &) {

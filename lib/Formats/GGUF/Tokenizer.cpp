@@ -28,8 +28,8 @@ static Expected<const TokenizerKind *> findKind(const Metadata &metadata) {
     return static_cast<const TokenizerKind *>(nullptr);
   auto kind = std::find_if(std::begin(kinds), std::end(kinds), [&](const auto &entry) { return entry.name == *name; });
   if (kind == std::end(kinds))
-    return metadata.fail(key, "\"" + json::printable(*name, 60) + "\" is not supported (llama, gpt2, bert and t5 are)" +
-                                  otherTokenizer);
+    return metadata.fail(key, "\"" + json::printable(*name, 60) +
+                                  "\" is not supported (llama, gpt2, bert, gemma4 and t5 are)" + otherTokenizer);
   return kind;
 }
 

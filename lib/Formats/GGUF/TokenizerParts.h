@@ -23,6 +23,9 @@ struct TokenizerParts {
 /// Byte pairs of SentencePiece, merged by scores ("llama"). Errors: no scores, one that is not finite, a long token.
 Expected<TokenizerParts> makeScoredPairs(const Metadata &metadata, const TokenTable &tokens,
                                          std::vector<std::string> &notes);
+/// The same, merged in the order of a list ("gemma4"). Errors: as above, and those of readMerges.
+Expected<TokenizerParts> makeListedPairs(const Metadata &metadata, const TokenTable &tokens,
+                                         std::vector<std::string> &notes);
 /// SentencePiece's cuts of the greatest likelihood ("t5"). Errors: as above, and a damaged precompiled_charsmap.
 Expected<TokenizerParts> makeUnigram(const Metadata &metadata, const TokenTable &tokens,
                                      std::vector<std::string> &notes);
@@ -33,6 +36,9 @@ Expected<TokenizerParts> makeBytePairs(const Metadata &metadata, const TokenTabl
 /// BERT's pieces of words ("bert"). Errors: no token for unknown words, none to begin or end a text with.
 Expected<TokenizerParts> makeWordPieces(const Metadata &metadata, const TokenTable &tokens,
                                         std::vector<std::string> &notes);
+
+/// tokenizer.ggml.merges as the member of a tokenizer.json. Errors: no merges, one that names no token.
+Expected<json::Value> readMerges(const Metadata &metadata, const TokenTable &tokens);
 
 /// The token of a role where the flag of that key, or else `otherwise`, says that it is put around texts. Errors: the
 /// file has the flag, but no such token.

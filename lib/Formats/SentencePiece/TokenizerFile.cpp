@@ -225,7 +225,7 @@ json::Value Maker::bytePairs() const {
     if (entry.kind == PieceKind::Unknown)
       unknown = entry.text;
   }
-  return bytePairModel(std::move(vocabulary), json::Value(unknown), model);
+  return bytePairModel(std::move(vocabulary), json::Value(unknown), model.byteFallback, mergesOf(model));
 }
 
 json::Value Maker::makeModel() const {

@@ -30,7 +30,7 @@ std::vector<double> scoresOf(const Model &model) {
 
 /// Two pieces that make a third, by its score; among those of one score by the parts' lengths, as transformers orders
 /// them, and what is equal then by its bytes.
-static json::Value mergesOf(const Model &model) {
+json::Value mergesOf(const Model &model) {
   struct Merge {
     float score;
     std::string_view left, right;
@@ -55,13 +55,13 @@ static json::Value mergesOf(const Model &model) {
   return json::Value(std::move(list));
 }
 
-json::Value bytePairModel(json::Object vocabulary, json::Value unknown, const Model &model) {
+json::Value bytePairModel(json::Object vocabulary, json::Value unknown, bool byteFallback, json::Value merges) {
   return json::Value(json::Object{{"type", json::Value("BPE")},
                                   {"unk_token", std::move(unknown)},
                                   {"fuse_unk", json::Value(true)},
-                                  {"byte_fallback", json::Value(model.byteFallback)},
+                                  {"byte_fallback", json::Value(byteFallback)},
                                   {"vocab", json::Value(std::move(vocabulary))},
-                                  {"merges", mergesOf(model)}});
+                                  {"merges", std::move(merges)}});
 }
 
 json::Value unigramModel(json::Array pieces, int64_t unknown, bool byteFallback) {

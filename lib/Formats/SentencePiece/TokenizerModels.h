@@ -15,9 +15,11 @@ bool hasPiecesOverSpaces(const Model &model);
 /// as.
 std::vector<double> scoresOf(const Model &model);
 
-/// `vocabulary` has the ids by the tokens. Pairs of normal pieces are merged by the scores of what they make. `unknown`
-/// is a token or null.
-json::Value bytePairModel(json::Object vocabulary, json::Value unknown, const Model &model);
+/// Pairs of normal pieces in the order in which they are merged: by the scores of what they make.
+json::Value mergesOf(const Model &model);
+
+/// `vocabulary` has the ids by the tokens. `unknown` is a token or null.
+json::Value bytePairModel(json::Object vocabulary, json::Value unknown, bool byteFallback, json::Value merges);
 
 /// `pieces` has pairs of a piece and its score, which is null where no text is cut into it; `unknown` is an index, or
 /// -1.

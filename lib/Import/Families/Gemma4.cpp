@@ -140,7 +140,8 @@ static void readOwnInputs(const DecoderSource &source, int64_t fallback, Decoder
 }
 
 /// Experts beside each layer's feed-forward.
-static ExpertsSpec readExperts(ConfigReader &config, const DecoderSpec &spec) {
+static ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &spec) {
+  ConfigReader &config = source.config;
   constexpr const char *number = "num_experts", *ofToken = "top_k_experts";
   ExpertsSpec experts;
   experts.number = config.getInt(number, 1, 4096);
@@ -150,11 +151,13 @@ static ExpertsSpec readExperts(ConfigReader &config, const DecoderSpec &spec) {
                 std::to_string(experts.number));
   experts.each = spec.feedForward;
   experts.each.inner = config.getInt("moe_intermediate_size", 1, 1 << 20);
-  experts.stacking = Stacking::Rows;
-  experts.each.gate = "experts.gate_proj";
-  experts.each.up = "experts.up_proj";
-  experts.each.packed = "experts.gate_up_proj";
-  experts.each.down = "experts.down_proj";
+  const bool areApart = hasTensor(source.model, ".experts.0.gate_proj.weight"); // of a GGUF file
+  const std::string part = areApart ? "experts.{expert}." : "experts.";
+  experts.stacking = areApart ? Stacking::None : Stacking::Rows;
+  experts.each.gate = part + "gate_proj";
+  experts.each.up = part + "up_proj";
+  experts.each.packed = areApart ? "" : "experts.gate_up_proj";
+  experts.each.down = part + "down_proj";
   experts.router = "router.proj";
   experts.routerScale = 1 / std::sqrt(double(spec.width));
   experts.isNormalized = true;
@@ -214,7 +217,7 @@ static DecoderSpec readText(const DecoderSource &source, const Defaults &default
     spec.isBidirectional |= spec.isWindowAround;
   }
   if (config.getBool("enable_moe_block", false))
-    spec.experts = readExperts(config, spec);
+    spec.experts = readExperts(source, spec);
   else
     for (const char *key : {"num_experts", "top_k_experts", "moe_intermediate_size"})
       config.getRaw(key);

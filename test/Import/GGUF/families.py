@@ -27,6 +27,10 @@ LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_fr
 EXPERTS = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 24, "decoder_sparse_step": 1}
 PHI3 = {"short_factor": [1.0, 1.5, 2.0, 3.0], "long_factor": [1.2, 1.5, 4.0, 9.0]}
 GEMMA3 = {"sliding_window": 9, "rope_theta": 5000.0, "rope_local_base_freq": 100.0, "query_pre_attn_scalar": 16, "head_dim": 16, "num_hidden_layers": 7}
+GEMMA4 = {**SIZES, "model_type": "gemma4_text", "num_hidden_layers": 6, "head_dim": 16, "global_head_dim": 32, "sliding_window": 9, "final_logit_softcapping": None,
+          "layer_types": ["sliding_attention", "sliding_attention", "full_attention"] * 2,
+          "rope_parameters": {"full_attention": {"partial_rotary_factor": 0.25, "rope_theta": 1000000.0, "rope_type": "proportional"},
+                              "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}}}
 LFM2 = {"num_hidden_layers": 3, "layer_types": ["conv", "full_attention", "conv"], "conv_L_cache": 3}
 
 
@@ -98,6 +102,8 @@ CASES = {
     "falcon": ({**SIZES, "model_type": "falcon", "intermediate_size": None, "num_key_value_heads": None}, {}),
     "falcon-two-norms": ({**SIZES, "model_type": "falcon", "intermediate_size": None, "num_key_value_heads": None, "new_decoder_architecture": True,
                           "num_kv_heads": 2, "ffn_hidden_size": 70, "tie_word_embeddings": False}, {}),
+    "gemma4": ({**GEMMA4, "num_kv_shared_layers": 3, "hidden_size_per_layer_input": 8, "vocab_size_per_layer_input": 97, "use_double_wide_mlp": True}, {}),
+    "gemma4-keys-as-values": ({**GEMMA4, "num_global_key_value_heads": 1, "attention_k_eq_v": True, "hidden_size_per_layer_input": 0, "final_logit_softcapping": 3.0}, {}),
     "glm4": ({**SIZES, "model_type": "glm4", "head_dim": 16, "attention_bias": True}, {}),
     "gptneox": ({**SIZES, "model_type": "gpt_neox", "num_key_value_heads": None}, {}),
     "gptneox-in-turn": ({**SIZES, "model_type": "gpt_neox", "num_key_value_heads": None, "use_parallel_residual": False, "attention_bias": False, "rotary_pct": 0.5,
@@ -131,6 +137,7 @@ SHARED = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 2
 MOVED = {
     "qwen35": ({**DELTA, "model_type": "qwen3_5_text"}, {}),
     "qwen3-next": ({**DELTA, "model_type": "qwen3_next", **SHARED}, {}),
+    "gemma4-experts": ({**GEMMA4, "hidden_size_per_layer_input": 0, "enable_moe_block": True, "num_experts": 5, "top_k_experts": 2, "moe_intermediate_size": 24}, {}),
     "granitemoe": ({**SIZES, **FACTORS, "model_type": "granitemoe", "num_local_experts": 5, "num_experts_per_tok": 2}, {}),
     "granitehybrid": ({**SIZES, **FACTORS, **MAMBA, "model_type": "granitemoehybrid", "num_local_experts": 0, "shared_intermediate_size": 40}, {}),
     "granitehybrid-experts": ({**SIZES, **FACTORS, **MAMBA, "model_type": "granitemoehybrid", "num_local_experts": 5, "num_experts_per_tok": 2,

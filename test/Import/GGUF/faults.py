@@ -66,6 +66,13 @@ def file(change=None, keys=None, only=None, **options):
     return make
 
 
+def keys_of(architecture, layers=1, **more):
+    """The same of another architecture, with more keys, whose dots are __."""
+    own = {key.replace("llama.", architecture + "."): value for key, value in metadata().items()}
+    own |= {f"{architecture}.block_count": layers, **{f"{architecture}.{key.replace('__', '.')}": value for key, value in more.items()}}
+    return {**{key: None for key in metadata()}, **own, "general.architecture": architecture}
+
+
 def patched(**fields):
     return file(patches={field.replace("__", ":"): value for field, value in fields.items()})
 
@@ -138,7 +145,25 @@ case(105, "experts", file(keys={"llama.expert_count": 2, "llama.expert_used_coun
 case(105, "layers-differ", file(keys={"llama.feed_forward_length": [INNER, INNER + 1]}), '"llama.feed_forward_length"', "differ", seen=COMPILER)
 case(105, "without-attention", file(keys={"llama.block_count": 2, "llama.attention.head_count_kv": [2, 0]}), '"llama.attention.head_count_kv"',
      "layers without attention are not supported", seen=COMPILER)
-case(105, "heads-of-layers", file(keys={"llama.block_count": 3, "llama.attention.head_count_kv": [2, 0, 1]}), '"llama.attention.head_count_kv"', "differ", seen=COMPILER)
+case(105, "heads-of-layers", file(keys={"llama.block_count": 3, "llama.attention.head_count_kv": [2, 1, 2]}), '"llama.attention.head_count_kv"', "differ", seen=COMPILER)
+DELTA = {"ssm__time_step_rank": 4, "ssm__inner_size": 32, "ssm__group_count": 2, "ssm__state_size": 8, "ssm__conv_kernel": 4}
+GEMMA4 = {"attention__key_length": 8, "attention__sliding_window": 4, "attention__sliding_window_pattern": [True, False, True, False]}
+FACTORS = {"rope_freqs.weight": numpy.array([1, 1, 2, 1e30], numpy.float32)}
+for name, architecture, layers, more, change, texts in [
+        ("gating", "lfm2moe", 1, {"shortconv__l_cache": 3, "expert_feed_forward_length": 8, "expert_count": 2, "expert_used_count": 1, "expert_gating_func": 1}, None,
+         ('"lfm2moe.expert_gating_func"', "must be 2")),
+        ("inner-of-heads", "qwen35", 1, {**DELTA, "ssm__inner_size": 30}, None, ('"qwen35.ssm.inner_size"', "30 is not a multiple of ssm.time_step_rank, 4")),
+        ("inner-of-width", "granitehybrid", 1, {**DELTA, "ssm__inner_size": 48}, None, ('"granitehybrid.ssm.inner_size"', "48 is not a multiple of embedding_length")),
+        ("no-inner", "qwen3next", 1, {key: value for key, value in DELTA.items() if "inner" not in key}, None, ('"qwen3next.ssm.inner_size"', "does not have it")),
+        ("whole-layers", "gemma4", 4, {**GEMMA4, "attention__sliding_window_pattern": [True] * 4}, None, ('"gemma4.attention.sliding_window_pattern"', "not of all")),
+        ("factors", "gemma4", 4, GEMMA4, lambda tensors: tensors.update(FACTORS), ("rope_freqs.weight", "other than 1 and 1e30")),
+        ("rotated", "gemma4", 4, {**GEMMA4, "rope__dimension_count": 4}, None, ('"gemma4.rope.dimension_count"', "must be the channels of a head, 8")),
+        ("values", "gemma4", 4, {**GEMMA4, "attention__key_length_swa": 4, "attention__value_length_swa": 2}, None, ('"gemma4.attention.value_length_swa"', "must be")),
+        ("widths", "gemma4", 4, {**GEMMA4, "feed_forward_length": [48, 48, 48, 96], "attention__shared_kv_layers": 2}, None, ('"gemma4.feed_forward_length"', "twice the width")),
+        ("heads-of-windows", "gemma4", 4, {**GEMMA4, "attention__head_count_kv": [2, 1, 1, 1]}, None, ('"gemma4.attention.head_count_kv"', "with a window must have one")),
+        ("heads-with-values", "gemma4", 4, {**GEMMA4, "attention__head_count_kv": [2, 1, 2, 1]},
+         lambda tensors: tensors.update({f"blk.{i}.attn_v.weight": tensors["blk.0.attn_v.weight"] for i in range(4)}), ('"gemma4.attention.head_count_kv"', "have all one number"))]:
+    case(105, f"{architecture}-{name}", file(change, keys=keys_of(architecture, layers, **more)), *texts, seen=COMPILER)
 case(105, "missing-key", file(keys={"llama.block_count": None}), '"llama.block_count"', "does not have it", seen=COMPILER)
 case(105, "key-of-another-type", file(keys={"llama.block_count": "1"}), '"llama.block_count"', "string", "an integer", seen=COMPILER)
 case(105, "epsilon", file(keys={"llama.attention.layer_norm_rms_epsilon": float("nan")}), '"llama.attention.layer_norm_rms_epsilon"', "not finite", seen=COMPILER)

@@ -46,6 +46,13 @@ BLOOM = {**OLDER, "word_embeddings": "token_embd", "word_embeddings_layernorm": 
          "self_attention.query_key_value": "attn_qkv", "self_attention.dense": "attn_output", "ln_attn": "attn_norm_2", "ln_mlp": "attn_norm"}
 MPT = {"wte": "token_embd", "norm_f": "output_norm", "norm_1": "attn_norm", "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output", "norm_2": "ffn_norm",
        "ffn.up_proj": "ffn_up", "ffn.down_proj": "ffn_down"}
+GEMMA4 = {**BEHIND, "model.embed_tokens_per_layer": "per_layer_token_embd", "model.per_layer_model_projection": "per_layer_model_proj",
+          "model.per_layer_projection_norm": "per_layer_proj_norm", "per_layer_input_gate": "inp_gate", "per_layer_projection": "proj", "post_per_layer_input_norm": "post_norm",
+          "router.proj": "ffn_gate_inp", "pre_feedforward_layernorm_2": "pre_ffw_norm_2", "post_feedforward_layernorm_1": "post_ffw_norm_1",
+          "post_feedforward_layernorm_2": "post_ffw_norm_2"}
+# Tensors without an end of their own.
+GEMMA4_BARE = {"layer_scalar": "layer_output_scale.weight", "router.scale": "ffn_gate_inp.scale", "router.per_expert_scale": "ffn_down_exps.scale",
+               "experts.gate_up_proj": "ffn_gate_up_exps.weight", "experts.down_proj": "ffn_down_exps.weight"}
 GRANITE = {**USUAL, "block_sparse_moe.router.layer": "ffn_gate_inp", "shared_mlp.output_linear": "ffn_down_shexp"}
 DELTA = {**EXPERTS, "post_attention_layernorm": "post_attention_norm"}
 PLAIN = {**USUAL, "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
@@ -53,7 +60,7 @@ PLAIN = {**USUAL, "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
 # model_type -> (architecture, names, whether channels that rotate together become neighbors)
 FAMILIES = {
     "bloom": ("bloom", BLOOM, False), "cohere": ("command-r", USUAL, False), "cohere2": ("cohere2", USUAL, False), "falcon": ("falcon", BLOOM, False),
-    "gemma": ("gemma", USUAL, False), "gemma2": ("gemma2", BEHIND, False), "gemma3_text": ("gemma3", BEHIND, False), "gpt2": ("gpt2", GPT2, False),
+    "gemma": ("gemma", USUAL, False), "gemma2": ("gemma2", BEHIND, False), "gemma3_text": ("gemma3", BEHIND, False), "gemma4_text": ("gemma4", GEMMA4, False), "gpt2": ("gpt2", GPT2, False),
     "glm4": ("glm4", GLM4, False), "gpt_oss": ("gpt-oss", GPT_OSS, False), "gpt_neox": ("gptneox", NEOX, False), "granite": ("granite", USUAL, True), "granitemoe": ("granitemoe", GRANITE, True), "granitemoehybrid": ("granitehybrid", GRANITE, True), "gpt_bigcode": ("starcoder", GPT2, False), "lfm2": ("lfm2", LFM2, False), "lfm2_moe": ("lfm2moe", LFM2, False),
     "llama": ("llama", USUAL, True), "mistral": ("llama", USUAL, True), "mixtral": ("llama", MIXTRAL, True),
     "mpt": ("mpt", MPT, False), "nemotron": ("nemotron", USUAL, False), "olmo": ("olmo", USUAL, True), "olmo2": ("olmo2", BEHIND, False),
@@ -150,6 +157,9 @@ def metadata(config):
     else:
         usual = {"phi3": 1e-5, "olmo2": 1e-5, "olmo3": 1e-5, "olmoe": 1e-5, "mixtral": 1e-5, "glm4": 1.5625e-07, "lfm2": 1e-5, "lfm2_moe": 1e-5}
         keys["attention.layer_norm_rms_epsilon"] = config.get("rms_norm_eps", config.get("norm_eps", usual.get(family, 1e-6)))
+    if family == "gemma4_text":
+        more, extra = gemma4(config, channels, keyHeads)
+        keys, tensors = keys | more, extra
     if "shared_intermediate_size" in config:
         keys["expert_shared_feed_forward_length"] = config["shared_intermediate_size"]
     if family == "granitemoehybrid":
@@ -204,6 +214,27 @@ def metadata(config):
 def hybrid(config, keyHeads):
     """Heads of keys of each layer."""
     return {"attention.head_count_kv": [keyHeads if kind.endswith("attention") else 0 for kind in config["layer_types"]]}
+
+
+def gemma4(config, channels, keyHeads):
+    """Keys and tensors of gemma4, whose layers without a window have other heads."""
+    layers, whole, shared = config["num_hidden_layers"], config["global_head_dim"], config.get("num_kv_shared_layers", 0)
+    windowed = [kind == "sliding_attention" for kind in config["layer_types"]]
+    rope = config["rope_parameters"]
+    keys = {"attention.key_length": whole, "attention.value_length": whole, "attention.key_length_swa": channels, "attention.value_length_swa": channels,
+            "attention.shared_kv_layers": shared, "attention.sliding_window": config["sliding_window"], "attention.sliding_window_pattern": windowed,
+            "embedding_length_per_layer_input": config.get("hidden_size_per_layer_input") or 0, "rope.dimension_count": whole, "rope.dimension_count_swa": channels,
+            "rope.freq_base": float(rope["full_attention"]["rope_theta"]), "rope.freq_base_swa": float(rope["sliding_attention"]["rope_theta"])}
+    if config.get("final_logit_softcapping"):
+        keys["final_logit_softcapping"] = config["final_logit_softcapping"]
+    if config.get("num_global_key_value_heads"):
+        keys["attention.head_count_kv"] = [keyHeads if has else config["num_global_key_value_heads"] for has in windowed]
+    if config.get("use_double_wide_mlp"):
+        keys["feed_forward_length"] = [config["intermediate_size"] * (2 if layer >= layers - shared else 1) for layer in range(layers)]
+    if config.get("enable_moe_block"):
+        keys |= {"expert_count": config["num_experts"], "expert_used_count": config["top_k_experts"]}
+    turned = int(whole * rope["full_attention"]["partial_rotary_factor"] / 2)
+    return keys, {"rope_freqs.weight": numpy.array([1.0] * turned + [1e30] * (whole // 2 - turned), numpy.float32)}
 
 
 def state_space(config):
@@ -308,6 +339,9 @@ def tensors(config, checkpoint, fused=False):
         for prefix in (["model", "layers"], ["gpt_neox", "layers"], ["h"], ["blocks"]):
             if words[:len(prefix)] == prefix:
                 layer, words = f"blk.{words[len(prefix)]}.", words[len(prefix) + 1:]
+        if family == "gemma4_text" and (own := GEMMA4_BARE.get(".".join([*words, end]))):
+            found[layer + own] = array
+            continue
         if words[0] == "mamba":
             own, part = mamba_part(config, ".".join([*words[1:], end]), array)
             found[layer + own] = part
@@ -347,7 +381,7 @@ def tensors(config, checkpoint, fused=False):
     for name in [name for name in found if ".attn_q." in name and fused]:
         parts = [found.pop(name.replace("attn_q", part)) for part in ("attn_q", "attn_k", "attn_v")]
         found[name.replace("attn_q", "attn_qkv")] = numpy.concatenate(parts)
-    return found, [name for name, array in found.items() if array.ndim == 1 or name.endswith("exps.bias") or "norm" in name or "ffn_gate_inp" in name or "position_embd" in name or "conv1d" in name or "shortconv.conv" in name or ".ssm_a" in name or ".ssm_d" in name]
+    return found, [name for name, array in found.items() if array.ndim == 1 or name.endswith("exps.bias") or "norm" in name or "ffn_gate_inp" in name or "position_embd" in name or "conv1d" in name or "shortconv.conv" in name or ".ssm_a" in name or ".ssm_d" in name or name.endswith("scale.weight")]
 
 
 def layerOf(name):

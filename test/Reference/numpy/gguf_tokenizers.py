@@ -70,8 +70,8 @@ def adds_prefix(tokenizer):
     return '"Prepend"' in text or '"prepend_scheme": "always"' in text or '"prepend_scheme": "first"' in text
 
 
-def of_pieces(tokenizer):
-    """Byte pairs over characters. The score of a piece tells when the first merge that makes it comes."""
+def of_pieces(tokenizer, areListed=False):
+    """Byte pairs over characters. The score of a piece tells when the first merge that makes it comes, if the merges are not listed, as Gemma 4's are."""
     model = tokenizer["model"]
     tokens = tokens_of(model["vocab"], tokenizer)
     kinds = kinds_of(tokens, tokenizer)
@@ -85,8 +85,9 @@ def of_pieces(tokenizer):
             kinds[number] = BYTE
         elif kinds[number] == USER:
             tokens[number] = token.replace(SPACE, " ")
-    scores = [-float(ranks.get(token, 10000)) for token in tokens]
-    return {"tokenizer.ggml.model": "llama", "tokenizer.ggml.pre": "default", "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.scores": scores,
+    scores = [-1000.0] * len(tokens) if areListed else [-float(ranks.get(token, 10000)) for token in tokens]
+    listed = {"tokenizer.ggml.merges": [" ".join(merge) if isinstance(merge, list) else merge for merge in model["merges"]]} if areListed else {}
+    return {"tokenizer.ggml.model": "gemma4" if areListed else "llama", **listed, "tokenizer.ggml.pre": "default", "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.scores": scores,
             "tokenizer.ggml.token_type": kinds, "tokenizer.ggml.add_space_prefix": adds_prefix(tokenizer),
             **roles_of(tokens, tokenizer, model["unk_token"])}
 

@@ -18,7 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "Reference" / "numpy"))
 import gguf  # noqa: E402
-from gguf_tokenizers import CONTROL, NORMAL, SPACE, UNKNOWN, USER, keys_of  # noqa: E402
+from gguf_tokenizers import CONTROL, NORMAL, SPACE, UNKNOWN, USER, keys_of, of_pieces  # noqa: E402
 
 # The value of tokenizer.ggml.pre for each vector of byte-level pairs.
 PRE = {"added-tokens": "gpt-2", "bloom": "bloom", "byte-level": "gpt-2", "byte-level-prefix-space": "gpt-2", "cl100k": "dbrx", "cohere": "command-r",
@@ -137,6 +137,8 @@ def own_vectors():
         if path.stem not in LEFT_OUT:
             metadata = keys_of(vector["tokenizer"], PRE.get(path.stem), vector["config"])
             yield path.stem, {"general.architecture": "llama", **metadata}, vector["cases"], DIFFERENT.get(path.stem, {})
+        if path.stem == "gemma":  # Gemma 4's: the same pieces, whose merges are listed
+            yield "gemma4", {"general.architecture": "gemma4", **of_pieces(vector["tokenizer"], areListed=True)}, vector["cases"], DIFFERENT["gemma"]
     for name in CLASSES:
         vector = json.loads((HERE.parent / "sentencepiece" / (name + ".json")).read_text(encoding="utf-8"))
         model = next(base64.b64decode(content) for file, content in vector["files"].items() if file.endswith(".model"))

@@ -144,7 +144,8 @@ TEST(Tokens, IdsBeyondTheVocabulary) {
 
 TEST(Tokens, KindsOfTokenizers) {
   EXPECT_EQ(errorOf(pairs.with("model", text("rwkv"))),
-            "a.gguf: key \"tokenizer.ggml.model\": \"rwkv\" is not supported (llama, gpt2, bert and t5 are)" + advice);
+            "a.gguf: key \"tokenizer.ggml.model\": \"rwkv\" is not supported (llama, gpt2, bert, gemma4 and t5 are)" +
+                advice);
   for (const Keys &keys :
        {pairs.with("model", text("none")), pairs.with("model", text("no_vocab")), pairs.without("model")}) {
     const Files files(keys);

@@ -175,6 +175,26 @@ constexpr Rename graniteDense[] = {
     {"ffn_down", "shared_mlp.output_linear"},
 };
 
+constexpr Rename gemma4[] = {
+    {"per_layer_token_embd", "model.embed_tokens_per_layer"},
+    {"per_layer_model_proj", "model.per_layer_model_projection"},
+    {"per_layer_proj_norm", "model.per_layer_projection_norm"},
+    {"inp_gate", "per_layer_input_gate"},
+    {"proj", "per_layer_projection"},
+    {"post_norm", "post_per_layer_input_norm"},
+    {"layer_output_scale", "layer_scalar", Bare},
+    {"ffn_gate_inp.scale", "router.scale", Bare},
+    {"ffn_gate_inp", "router.proj"},
+    {"ffn_down_exps.scale", "router.per_expert_scale", Bare},
+    {"ffn_down_exps", "experts.{}.down_proj", Experts},
+    {"ffn_gate_up_exps", "experts.{}.gate_proj experts.{}.up_proj", ExpertHalves},
+    {"ffn_gate_exps", "experts.{}.gate_proj", Experts},
+    {"ffn_up_exps", "experts.{}.up_proj", Experts},
+    {"pre_ffw_norm_2", "pre_feedforward_layernorm_2"},
+    {"post_ffw_norm_1", "post_feedforward_layernorm_1"},
+    {"post_ffw_norm_2", "post_feedforward_layernorm_2"},
+};
+
 constexpr Rename gptNeoX[] = {
     {"token_embd", "gpt_neox.embed_in"},
     {"output_norm", "gpt_neox.final_layer_norm"},
@@ -230,6 +250,7 @@ constexpr Architecture table[] = {
     {.name = "gemma", .describe = describeGemma, .tensors = {usual}, .normsHoldOne = true},
     {.name = "gemma2", .describe = describeGemma2, .tensors = {normsBehind, usual}, .normsHoldOne = true},
     {.name = "gemma3", .describe = describeGemma3, .tensors = {normsBehind, usual}, .normsHoldOne = true},
+    {.name = "gemma4", .describe = describeGemma4, .tensors = {gemma4, normsBehind, usual}},
     {.name = "glm4", .describe = describeGlm4, .tensors = {glm4, usual}},
     {.name = "gpt-oss", .describe = describeGptOss, .tensors = {gptOss, experts, usual}},
     {.name = "gpt2", .describe = describeGPT2, .tensors = {gpt2}, .layer = ofGPT, .hasConv1D = false},

@@ -134,3 +134,95 @@ void importing::describeGraniteHybrid(Translation &t) {
   t.set("mamba_conv_bias", t.hasInSomeLayer("ssm_conv1d.bias"));
   t.set("mamba_proj_bias", false);
 }
+
+/// rope_parameters: of layers without a window the first channels rotate, whose factors in the file are 1.
+static void setGemma4Rotary(Translation &t, int64_t channels, int64_t channelsOfWindowed) {
+  constexpr const char *factors = "rope_freqs.weight";
+  double share = 1;
+  if (t.has(factors)) {
+    const std::vector<double> all = t.takeVector(factors, channels / 2);
+    const auto end = std::ranges::find_if(all, [](double factor) { return factor != 1; });
+    if (std::any_of(end, all.end(), [](double factor) { return factor < 1e20; }))
+      t.fail("rope.dimension_count",
+             "factors of frequencies other than 1 and 1e30 are not supported: tensor \"" + std::string(factors) + "\"");
+    share = double(end - all.begin()) / double(std::max<int64_t>(1, channels / 2));
+  }
+  for (const auto &[key, own] :
+       {std::pair("rope.dimension_count", channels), {"rope.dimension_count_swa", channelsOfWindowed}})
+    if (t.integer(key, 1, mostChannels).value_or(own) != own)
+      t.fail(key, "must be the channels of a head, " + std::to_string(own) + ", for this architecture");
+  json::Object whole = {{"rope_type", json::Value("proportional")},
+                        {"rope_theta", json::Value(t.number("rope.freq_base").value_or(1e6))},
+                        {"partial_rotary_factor", json::Value(share)}};
+  json::Object windowed = {{"rope_type", json::Value("default")},
+                           {"rope_theta", json::Value(t.number("rope.freq_base_swa").value_or(1e4))}};
+  t.set("rope_parameters", json::Object{{"full_attention", json::Value(std::move(whole))},
+                                        {"sliding_attention", json::Value(std::move(windowed))}});
+}
+
+/// Widths of feed-forwards, twice as wide in the last `shared` layers of some models.
+static void setGemma4Widths(Translation &t, int64_t shared) {
+  constexpr const char *key = "feed_forward_length";
+  const std::vector<int64_t> widths = t.ofLayers(key, 1, mostInner).value_or(std::vector<int64_t>{1});
+  const bool isDouble = widths.back() != widths.front();
+  for (size_t layer = 0; layer < widths.size(); ++layer)
+    if (widths[layer] != widths.front() * (isDouble && layer + size_t(shared) >= widths.size() ? 2 : 1))
+      return t.fail(key,
+                    "layers that read others' keys may have twice the width of all others, and no layer another one");
+  t.set("intermediate_size", widths.front());
+  t.set("use_double_wide_mlp", isDouble);
+}
+
+/// Heads of keys, and whether layers without a window have keys for values: no tensor of values then.
+static void setGemma4Heads(Translation &t, const std::vector<int64_t> &windowed, int64_t own) {
+  const DecoderSizes &s = t.sizes();
+  bool areKeys = false;
+  for (int64_t layer = 0; layer < own; ++layer)
+    areKeys |= !windowed[size_t(layer)] && !t.has("blk." + std::to_string(layer) + ".attn_v.weight");
+  int64_t ofWhole = s.keyHeads, ofWindowed = s.keyHeads;
+  for (size_t layer = 0; layer < s.keyHeadsOfLayers.size(); ++layer)
+    (windowed[layer] ? ofWindowed : ofWhole) = s.keyHeadsOfLayers[layer];
+  for (size_t layer = 0; layer < s.keyHeadsOfLayers.size(); ++layer)
+    if (s.keyHeadsOfLayers[layer] != (windowed[layer] ? ofWindowed : ofWhole))
+      t.fail("attention.head_count_kv", "layers with a window must have one number, and those without one another");
+  t.set("num_key_value_heads", ofWindowed);
+  t.set("attention_k_eq_v", areKeys);
+  if (areKeys)
+    t.set("num_global_key_value_heads", ofWhole);
+  else if (ofWhole != ofWindowed)
+    t.fail("attention.head_count_kv", "layers with values of their own have all one number");
+}
+
+void importing::describeGemma4(Translation &t) {
+  t.setDecoder("gemma4_text", {.inner = "", .keyHeads = "", .haveOwnKeyHeads = true});
+  const DecoderSizes &s = t.sizes();
+  const int64_t channels = s.channels,
+                ofWindowed = t.integer("attention.key_length_swa", 1, mostChannels).value_or(channels);
+  if (t.integer("attention.value_length_swa", 1, mostChannels).value_or(ofWindowed) != ofWindowed)
+    t.fail("attention.value_length_swa", "must be attention.key_length_swa for this architecture");
+  t.set("head_dim", ofWindowed);
+  t.set("global_head_dim", channels);
+  const std::vector<int64_t> windowed =
+      t.list("attention.sliding_window_pattern").value_or(std::vector<int64_t>(size_t(s.layers), 1));
+  if (std::ranges::find(windowed, 0) == windowed.end())
+    t.fail("attention.sliding_window_pattern",
+           "must say of each layer whether it has a window, and not of all that they have");
+  setWindowedLayers(t, 6);
+  t.set("sliding_window", t.required("attention.sliding_window", 1, mostWindow));
+  const int64_t shared = t.integer("attention.shared_kv_layers", 0, s.layers - 1).value_or(0);
+  t.set("num_kv_shared_layers", shared);
+  setGemma4Widths(t, shared);
+  setGemma4Heads(t, windowed, s.layers - shared);
+  setGemma4Rotary(t, channels, ofWindowed);
+  t.set("hidden_size_per_layer_input", t.integer("embedding_length_per_layer_input", 0, mostInner).value_or(0));
+  if (const gguf::Tensor *words = t.file().find("per_layer_token_embd.weight"); words && words->dims.size() == 2)
+    t.set("vocab_size_per_layer_input", int64_t(words->dims.back()));
+  if (const double cap = t.number("final_logit_softcapping").value_or(0); cap != 0)
+    t.set("final_logit_softcapping", cap);
+  if (t.integer("expert_count", 0, mostExperts).value_or(0) == 0)
+    return t.pass("expert_used_count");
+  t.set("enable_moe_block", true);
+  t.set("num_experts", t.required("expert_count", 1, mostExperts));
+  t.set("top_k_experts", t.required("expert_used_count", 1, mostExperts));
+  t.set("moe_intermediate_size", t.required("expert_feed_forward_length", 1, mostInner));
+}

@@ -16,6 +16,7 @@ void describeFalcon(Translation &t);
 void describeGemma(Translation &t);
 void describeGemma2(Translation &t);
 void describeGemma3(Translation &t);
+void describeGemma4(Translation &t);
 void describeGlm4(Translation &t);
 void describeGPT2(Translation &t);
 void describeGptOss(Translation &t);

@@ -75,11 +75,12 @@ std::string nameInFile(const Architecture &architecture, std::string_view name) 
   return "";
 }
 
-const Rename *findRename(const Architecture &architecture, std::string_view part) {
-  for (std::span<const Rename> list : architecture.tensors)
-    for (const Rename &rename : list)
-      if (rename.file == part)
-        return &rename;
+const Rename *findRename(const Architecture &architecture, const FileName &name) {
+  for (const std::string &file : {name.part + name.end, name.part})
+    for (std::span<const Rename> list : architecture.tensors)
+      for (const Rename &rename : list)
+        if (rename.file == file)
+          return &rename;
   return nullptr;
 }
 
@@ -102,7 +103,7 @@ public:
 private:
   void add(const gguf::Tensor &tensor) {
     const FileName name(tensor.name);
-    const Rename *rename = findRename(architecture, name.part);
+    const Rename *rename = findRename(architecture, name);
     if (!name.layer.empty() && std::stoll(name.layer) >= sizes.layers && std::stoll(name.layer) < sizes.allLayers)
       return; // of one that predicts further tokens
     if (!rename)

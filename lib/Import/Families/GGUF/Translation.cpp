@@ -79,6 +79,16 @@ std::optional<std::vector<int64_t>> Translation::list(std::string_view key) {
                                    : std::nullopt;
 }
 
+std::optional<std::vector<int64_t>> Translation::ofLayers(std::string_view key, int64_t least, int64_t most) {
+  std::optional<std::vector<int64_t>> all = list(key);
+  if (!all)
+    if (const std::optional<int64_t> one = integer(key, least, most))
+      all.emplace(size_t(sizes().layers), *one);
+  for (int64_t value : all.value_or(std::vector<int64_t>()))
+    within(key, value, least, most);
+  return all;
+}
+
 std::optional<int64_t> Translation::integerOfLayers(std::string_view key, int64_t least, int64_t most) {
   pass(key);
   const gguf::Value *value = source.metadata().find(fullName(key));
@@ -105,17 +115,19 @@ int64_t Translation::required(std::string_view key, int64_t least, int64_t most)
 void Translation::readKeyHeads() {
   constexpr const char *key = "attention.head_count_kv";
   DecoderSizes &s = sizesOfDecoder;
-  const std::optional<std::vector<int64_t>> ofLayers = list(key);
-  if (!ofLayers || std::ranges::count(*ofLayers, 0) == 0 || std::ranges::count(*ofLayers, 0) == s.layers) {
-    s.keyHeads = integerOfLayers(key, 1, mostHeads).value_or(s.heads);
+  const std::optional<std::vector<int64_t>> all = ofLayers(key, 0, mostHeads);
+  if (!all) {
+    s.keyHeads = s.heads;
     return;
   }
-  s.keyHeads = within(key, *std::ranges::find_if(*ofLayers, std::identity()), 1, mostHeads).value_or(1);
-  for (int64_t heads : *ofLayers) {
-    s.attends.push_back(heads != 0);
-    if (heads != 0 && heads != s.keyHeads)
-      fail(key, "its values differ; layers of different sizes are not supported");
-  }
+  const auto first = std::ranges::find_if(*all, std::identity());
+  s.keyHeads = first == all->end() ? 1 : *first;
+  if (first == all->end())
+    fail(key, "its value is 0, but must be an integer from 1 to " + std::to_string(mostHeads));
+  if (std::ranges::count(*all, 0) > 0)
+    std::ranges::transform(*all, std::back_inserter(s.attends), [](int64_t heads) { return heads != 0; });
+  if (std::ranges::any_of(*all, [&](int64_t heads) { return heads != 0 && heads != s.keyHeads; }))
+    s.keyHeadsOfLayers = *all;
 }
 
 void Translation::readSizes() {
@@ -129,7 +141,7 @@ void Translation::readSizes() {
   s.width = required("embedding_length", 1, mostWidth);
   s.heads = required("attention.head_count", 1, mostHeads);
   readKeyHeads();
-  if (s.heads % s.keyHeads != 0)
+  if (s.heads % s.keyHeads != 0 || std::ranges::any_of(s.keyHeadsOfLayers, [&](int64_t n) { return n && s.heads % n; }))
     fail("attention.head_count",
          std::to_string(s.heads) + " is not a multiple of attention.head_count_kv, " + std::to_string(s.keyHeads));
   const std::optional<int64_t> channels = integer("attention.key_length", 1, mostChannels);
@@ -205,6 +217,8 @@ void Translation::setDecoder(const char *modelType, const MemberNames &names) {
     fail("attention.key_length", std::to_string(s.channels) + " is not embedding_length / attention.head_count");
   if (!s.attends.empty() && !names.hasOtherLayers)
     fail("attention.head_count_kv", "0: layers without attention are not supported for this architecture");
+  if (!s.keyHeadsOfLayers.empty() && !names.haveOwnKeyHeads)
+    fail("attention.head_count_kv", "its values differ; layers of different sizes are not supported");
   if (!names.epsilon.empty()) {
     const char *key = names.hasRmsNorms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
     const std::optional<double> epsilon = number(key);

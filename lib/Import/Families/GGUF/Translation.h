@@ -21,9 +21,10 @@ inline constexpr int64_t mostHeads = 1 << 12, mostChannels = 1 << 12, mostWindow
 /// Sizes that every decoder has. 1 where the file's are wrong, which is recorded.
 struct DecoderSizes {
   int64_t layers = 1, width = 1, heads = 1, keyHeads = 1;
-  int64_t allLayers = 1;     ///< with those behind them that predict further tokens
-  int64_t channels = 1;      ///< of a head
-  std::vector<bool> attends; ///< for each layer, if some have no attention
+  int64_t allLayers = 1;                 ///< with those behind them that predict further tokens
+  int64_t channels = 1;                  ///< of a head
+  std::vector<bool> attends;             ///< for each layer, if some have no attention
+  std::vector<int64_t> keyHeadsOfLayers; ///< if they differ; `keyHeads` is that of the first that attends
   int64_t vocabulary = 1;
 };
 
@@ -32,7 +33,8 @@ struct MemberNames {
   std::string_view inner = "intermediate_size", keyHeads = "num_key_value_heads", headDim = "head_dim",
                    positions = "max_position_embeddings", epsilon = "rms_norm_eps";
   bool hasRmsNorms = epsilon.starts_with("rms");
-  bool hasOtherLayers = false; ///< some layers may be without attention
+  bool hasOtherLayers = false;  ///< some layers may be without attention
+  bool haveOwnKeyHeads = false; ///< layers may have different numbers of heads of keys
 };
 
 /// Members of config.json that the user sets.
@@ -51,6 +53,8 @@ public:
   std::optional<double> number(std::string_view key);
   bool boolean(std::string_view key, bool fallback);
   std::string text(std::string_view key);
+  /// For each layer, also of a value that is no list; nothing without the key.
+  std::optional<std::vector<int64_t>> ofLayers(std::string_view key, int64_t least, int64_t most);
   /// For each layer; nothing without the key, or where it is not a list.
   std::optional<std::vector<int64_t>> list(std::string_view key);
   /// An integer, or a list of equal ones: layers of different sizes are recorded as an error.
