@@ -459,7 +459,7 @@ def AttnQuantizeWeights : Pass<"attn-quantize-weights", "::mlir::ModuleOp"> {
     rows.
 
     With `stored`, matrices that the checkpoint has in quantized blocks get the type of these, and no other is quantized. Where a matrix has a
-    reader that does not sum along the blocks, it stays what the blocks stand for. The other modes refuse such a checkpoint.
+    reader that does not sum along the blocks, it keeps the numbers that its blocks hold, as f32. The other modes refuse such a checkpoint.
 
     ```mlir
     attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]

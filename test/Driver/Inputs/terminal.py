@@ -12,15 +12,21 @@ import time
 
 
 class Terminal:
-    """Runs a command whose stdin, stdout and stderr are a terminal of `columns`. All that it writes is `text`."""
+    """Runs a command whose stdin, stdout and stderr are a terminal of `columns`. All that it writes is `text`; `modes` are the terminal's before it begins."""
 
     def __init__(self, command, columns=80, term="xterm"):
         self.begin, self.columns, self.text, self.first = time.monotonic(), columns, "", None
         self.expected = 0  # as far as expect() has come in `text`
+        awaited, told = os.pipe()
         self.pid, self.file = pty.fork()
         if self.pid == 0:
+            os.read(awaited, 1)  # the command may change the modes at once
             fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
             os.execvpe(command[0], command, {**os.environ, "TERM": term})
+        self.modes = termios.tcgetattr(self.file)
+        os.write(told, b"x")
+        os.close(told)
+        os.close(awaited)
 
     def read(self, seconds):
         """Reads for so long; False when the command has closed the terminal."""

@@ -31,6 +31,7 @@ GEMMA4 = {**SIZES, "model_type": "gemma4_text", "num_hidden_layers": 6, "head_di
           "layer_types": ["sliding_attention", "sliding_attention", "full_attention"] * 2,
           "rope_parameters": {"full_attention": {"partial_rotary_factor": 0.25, "rope_theta": 1000000.0, "rope_type": "proportional"},
                               "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}}}
+MINISTRAL = {"rope_type": "yarn", "rope_theta": 1e6, "factor": 4.0, "beta_fast": 32.0, "beta_slow": 1.0, "original_max_position_embeddings": 16, "llama_4_scaling_beta": 0.1}
 LFM2 = {"num_hidden_layers": 3, "layer_types": ["conv", "full_attention", "conv"], "conv_L_cache": 3}
 
 
@@ -112,6 +113,9 @@ CASES = {
     "lfm2": ({**SIZES, **LFM2, "model_type": "lfm2", "block_ff_dim": 120, "block_multiple_of": 8, "block_ffn_dim_multiplier": 1.3}, {}),
     "lfm2-unadjusted": ({**SIZES, **LFM2, "model_type": "lfm2", "block_auto_adjust_ff_dim": False, "conv_L_cache": 4, "torch_dtype": "float16"}, {"dtype": "F16"}),
     "lfm2-moe": ({**SIZES, **LFM2, "model_type": "lfm2_moe", "num_dense_layers": 1, "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 24}, {}),
+    "mistral3": ({**SIZES, "model_type": "ministral3", "rms_norm_eps": 1e-5, "head_dim": 16, "rope_parameters": {**MINISTRAL, "mscale": 1.0, "mscale_all_dim": 1.0}}, {}),
+    "mistral3-factor": ({**SIZES, "model_type": "ministral3", "head_dim": 8, "rms_norm_eps": 1e-5, "rope_parameters": {**MINISTRAL, "mscale": 1.0, "mscale_all_dim": 0.5}}, {}),
+    "mistral3-without-growth": ({**SIZES, "model_type": "mistral", "sliding_window": None, "rms_norm_eps": 1e-5}, {"family": "ministral3", "keys": {"general.name": "x"}}),
     "mpt": ({"model_type": "mpt", "vocab_size": 97, "d_model": 48, "n_layers": 2, "n_heads": 6, "max_seq_len": 64,
              "attn_config": {"clip_qkv": 0.8, "alibi_bias_max": 6}}, {}),
     "nemotron": ({**SIZES, "model_type": "nemotron"}, {}),

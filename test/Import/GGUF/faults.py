@@ -155,6 +155,7 @@ for name, architecture, layers, more, change, texts in [
         ("inner-of-heads", "qwen35", 1, {**DELTA, "ssm__inner_size": 30}, None, ('"qwen35.ssm.inner_size"', "30 is not a multiple of ssm.time_step_rank, 4")),
         ("inner-of-width", "granitehybrid", 1, {**DELTA, "ssm__inner_size": 48}, None, ('"granitehybrid.ssm.inner_size"', "48 is not a multiple of embedding_length")),
         ("no-inner", "qwen3next", 1, {key: value for key, value in DELTA.items() if "inner" not in key}, None, ('"qwen3next.ssm.inner_size"', "does not have it")),
+        ("growth", "mistral3", 1, {"attention__temperature_scale": 0.1}, None, ('"mistral3.attention.temperature_scale"', "needs the original context")),
         ("whole-layers", "gemma4", 4, {**GEMMA4, "attention__sliding_window_pattern": [True] * 4}, None, ('"gemma4.attention.sliding_window_pattern"', "not of all")),
         ("factors", "gemma4", 4, GEMMA4, lambda tensors: tensors.update(FACTORS), ("rope_freqs.weight", "other than 1 and 1e30")),
         ("rotated", "gemma4", 4, {**GEMMA4, "rope__dimension_count": 4}, None, ('"gemma4.rope.dimension_count"', "must be the channels of a head, 8")),

@@ -63,7 +63,7 @@ FAMILIES = {
     "gemma": ("gemma", USUAL, False), "gemma2": ("gemma2", BEHIND, False), "gemma3_text": ("gemma3", BEHIND, False), "gemma4_text": ("gemma4", GEMMA4, False), "gpt2": ("gpt2", GPT2, False),
     "glm4": ("glm4", GLM4, False), "gpt_oss": ("gpt-oss", GPT_OSS, False), "gpt_neox": ("gptneox", NEOX, False), "granite": ("granite", USUAL, True), "granitemoe": ("granitemoe", GRANITE, True), "granitemoehybrid": ("granitehybrid", GRANITE, True), "gpt_bigcode": ("starcoder", GPT2, False), "lfm2": ("lfm2", LFM2, False), "lfm2_moe": ("lfm2moe", LFM2, False),
     "llama": ("llama", USUAL, True), "mistral": ("llama", USUAL, True), "mixtral": ("llama", MIXTRAL, True),
-    "mpt": ("mpt", MPT, False), "nemotron": ("nemotron", USUAL, False), "olmo": ("olmo", USUAL, True), "olmo2": ("olmo2", BEHIND, False),
+    "ministral3": ("mistral3", USUAL, True), "mpt": ("mpt", MPT, False), "nemotron": ("nemotron", USUAL, False), "olmo": ("olmo", USUAL, True), "olmo2": ("olmo2", BEHIND, False),
     "olmo3": ("olmo2", BEHIND, False), "olmoe": ("olmoe", EXPERTS, False), "phi": ("phi2", PHI, False), "stablelm": ("stablelm", STABLE, False),
     "phi3": ("phi3", PHI3, False), "qwen2": ("qwen2", USUAL, False), "qwen2_moe": ("qwen2moe", EXPERTS, False),
     "qwen3": ("qwen3", USUAL, False), "qwen3_moe": ("qwen3moe", EXPERTS, False), "qwen3_next": ("qwen3next", DELTA, False), "qwen3_5_text": ("qwen35", DELTA, False), "qwen3_5_moe_text": ("qwen35moe", DELTA, False), "smollm3": ("smollm3", USUAL, True), "starcoder2": ("starcoder2", PLAIN, False)}
@@ -126,6 +126,8 @@ def rotary(config, channels):
     if kind == "yarn":
         keys |= {"rope.scaling.original_context_length": given["original_max_position_embeddings"]}
         keys |= {f"rope.scaling.yarn_{name}": float(given[name]) for name in ("beta_fast", "beta_slow") if name in given}
+        if "mscale_all_dim" in given:
+            keys |= {"rope.scaling.yarn_log_multiplier": float(given["mscale_all_dim"]), "attention.temperature_scale": float(given["llama_4_scaling_beta"])}
         if "attention_factor" in given:
             keys["rope.scaling.attn_factor"] = given["attention_factor"] / (0.1 * numpy.log(given["factor"]) + 1)
     if kind == "llama3":

@@ -41,7 +41,6 @@ class Chat(Terminal):
         super().__init__([*command, *options])
         for name in environment:
             del os.environ[name]
-        self.modes = termios.tcgetattr(self.file)
         self.expect("/help lists the commands")
         self.ready()
 

@@ -262,6 +262,7 @@ constexpr Architecture table[] = {
     {.name = "lfm2", .describe = describeLFM2, .tensors = {lfm2, usual}},
     {.name = "lfm2moe", .describe = describeLFM2Moe, .tensors = {lfm2, usual}},
     {.name = "llama", .describe = describeLlama, .tensors = {pairs, mixtral, usual}},
+    {.name = "mistral3", .describe = describeMistral3, .tensors = {pairs, usual}},
     {.name = "mpt", .describe = describeMPT, .tensors = {mpt}, .layer = "transformer.blocks."},
     {.name = "nemotron", .describe = describeNemotron, .tensors = {usual}, .normsHoldOne = true},
     {.name = "olmo", .describe = describeOlmo, .tensors = {pairs, usual}},

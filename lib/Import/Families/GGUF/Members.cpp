@@ -48,6 +48,19 @@ void importing::describeLlama(Translation &t) {
                                "--config-key=sliding_window=4096, which files do not have");
 }
 
+/// Scores of queries behind the original context grow with the position, or it is mistral without a window.
+void importing::describeMistral3(Translation &t) {
+  const double growth = t.number("attention.temperature_scale").value_or(0);
+  t.setDecoder(growth != 0 ? "ministral3" : "mistral");
+  setRotary(t);
+  t.integer("expert_count", 0, 0);
+  t.integer("expert_used_count", 0, 0);
+  if (growth == 0)
+    t.set("sliding_window", json::Value());
+  else if (!t.setInRotaryScaling("llama_4_scaling_beta", json::Value(growth)))
+    t.fail("attention.temperature_scale", "it needs the original context of rope.scaling.type \"yarn\"");
+}
+
 void importing::describeQwen2(Translation &t) {
   t.setDecoder("qwen2");
   setRotary(t);

@@ -27,6 +27,7 @@ void describeGraniteMoe(Translation &t);
 void describeLFM2(Translation &t);
 void describeLFM2Moe(Translation &t);
 void describeLlama(Translation &t);
+void describeMistral3(Translation &t);
 void describeMPT(Translation &t);
 void describeNemotron(Translation &t);
 void describeOlmo(Translation &t);

@@ -165,7 +165,7 @@ void importing::describeGptOss(Translation &t) {
   t.setDecoder("gpt_oss", {.inner = ""});
   setRotary(t);
   // The published model's frequencies are not rounded to whole channels, which files do not say.
-  t.setInRotaryScaling("truncate", false);
+  t.setInRotaryScaling("truncate", json::Value(false));
   setExperts(t, "num_local_experts", "intermediate_size", t.required("expert_feed_forward_length", 1, mostInner));
   t.integer("feed_forward_length", 0, mostInner);
   if (std::optional<int64_t> window = t.integer("attention.sliding_window", 1, mostWindow))

@@ -34,8 +34,10 @@ json::Object yarn(Translation &t, double factor, int64_t original, double times)
     scaling.emplace_back("beta_fast", *fast);
   if (std::optional<double> slow = t.number("rope.scaling.yarn_beta_slow"))
     scaling.emplace_back("beta_slow", *slow);
-  if (t.number("rope.scaling.yarn_log_multiplier").value_or(0) != 0)
-    t.fail("rope.scaling.yarn_log_multiplier", "yarn with it is not supported for this architecture");
+  if (const double all = t.number("rope.scaling.yarn_log_multiplier").value_or(0); all != 0) {
+    scaling.emplace_back("mscale", 1.0);
+    scaling.emplace_back("mscale_all_dim", all);
+  }
   t.pass("rope.scaling.yarn_ext_factor");
   t.pass("rope.scaling.yarn_attn_factor"); // computed from the factor
   if (times != 1 && factor > 0)

@@ -187,15 +187,17 @@ void Translation::setRoles() {
       set(member, *id);
 }
 
-void Translation::setInRotaryScaling(std::string_view member, bool value) {
-  for (auto &[name, own] : members)
-    if (name == "rope_scaling") {
-      json::Object scaling = *own.asObject();
-      const json::Value *type = own.find("rope_type");
-      if (type && type->asString() && *type->asString() == "yarn")
-        json::setMember(scaling, member, json::Value(value));
-      own = json::Value(std::move(scaling));
-    }
+bool Translation::setInRotaryScaling(std::string_view member, json::Value value) {
+  const auto found = std::ranges::find(members, "rope_scaling", &std::pair<std::string, json::Value>::first);
+  if (found == members.end())
+    return false;
+  json::Object scaling = *found->second.asObject();
+  const json::Value *type = found->second.find("rope_type");
+  if (!type || !type->asString() || *type->asString() != "yarn")
+    return false;
+  json::setMember(scaling, member, std::move(value));
+  found->second = json::Value(std::move(scaling));
+  return true;
 }
 
 void Translation::setDecoder(const char *modelType, const MemberNames &names) {

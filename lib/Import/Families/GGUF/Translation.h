@@ -77,8 +77,8 @@ public:
   template <typename T> void set(std::string_view member, T value) {
     json::setMember(members, member, json::Value(std::move(value)));
   }
-  /// Sets a member of rope_scaling, where there is one of YaRN.
-  void setInRotaryScaling(std::string_view member, bool value);
+  /// Sets a member of rope_scaling. False where there is none of YaRN.
+  bool setInRotaryScaling(std::string_view member, json::Value value);
   /// model_type, sizes, positions, epsilon, whether the head is tied, and ids of tokens with a role.
   void setDecoder(const char *modelType, const MemberNames &names = {});
 
