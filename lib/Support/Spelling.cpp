@@ -55,7 +55,7 @@ std::string rapt::listChoices(std::span<const std::string_view> choices) {
 }
 
 std::string rapt::didYouMean(std::string_view nearest) {
-  return nearest.empty() ? std::string() : "; did you mean '" + std::string(nearest) + "'?";
+  return nearest.empty() ? std::string() : "; did you mean '" + json::printable(nearest, 100) + "'?";
 }
 
 std::string rapt::unknownOption(std::string_view option, std::string_view nearest) {
