@@ -146,7 +146,7 @@ MOVED = {
     "granitehybrid": ({**SIZES, **FACTORS, **MAMBA, "model_type": "granitemoehybrid", "num_local_experts": 0, "shared_intermediate_size": 40}, {}),
     "granitehybrid-experts": ({**SIZES, **FACTORS, **MAMBA, "model_type": "granitemoehybrid", "num_local_experts": 5, "num_experts_per_tok": 2,
                                "shared_intermediate_size": 40, "position_embedding_type": "rope"}, {}),
-    "qwen35-moe": ({**DELTA, "model_type": "qwen3_5_moe_text", **SHARED}, {}),
+    "qwen35-moe": ({**DELTA, "model_type": "qwen3_5_moe_text", **SHARED}, {"keys": {"qwen35moe.feed_forward_length": None}}),
 }
 # The same weights in another text: frequencies are rounded from factors, or Conv1D's matrices are [out, in].
 OTHER_TEXT = {

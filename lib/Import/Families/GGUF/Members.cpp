@@ -67,10 +67,12 @@ void importing::describeQwen2(Translation &t) {
 }
 
 void importing::setQwenExperts(Translation &t) {
-  const int64_t ofToken = t.required("feed_forward_length", 1, mostInner),
-                used = t.required("expert_used_count", 1, mostExperts);
-  setExperts(t, "num_experts", "moe_intermediate_size",
-             t.integer("expert_feed_forward_length", 1, mostInner).value_or(std::max<int64_t>(1, ofToken / used)));
+  const int64_t used = t.required("expert_used_count", 1, mostExperts);
+  std::optional<int64_t> columns = t.integer("expert_feed_forward_length", 1, mostInner);
+  if (!columns)
+    columns = std::max<int64_t>(1, t.required("feed_forward_length", 1, mostInner) / used);
+  t.pass("feed_forward_length");
+  setExperts(t, "num_experts", "moe_intermediate_size", *columns);
 }
 
 void importing::describeQwen2Moe(Translation &t) {
