@@ -183,10 +183,10 @@ def AttnCPU_CastRowsOp : AttnCPU_Op<"cast_rows", [Pure]> {
 
 def AttnCPU_WriteLinesOp : AttnCPU_Op<"write_lines", [
     Pure, DestinationStyleOpInterface, InferTypeOpAdaptor, AttrSizedOperandSegments]> {
-  let summary = "vectors written side by side, each to a place of its own";
+  let summary = "writes several vectors into a tensor";
   let description = [{
-    Writes vector i to the lanes of the last dim that begin at index i of `at`, in order; each lies within `dest`. It stands for as many `vector.transfer_write`, each of
-    which the analysis of buffers would compare with all others, along all of them.
+    Writes each vector along the last dim of `dest`, from its own indices in `at` on, in order; each lies within `dest`. It replaces a chain of as many
+    `vector.transfer_write` ops: bufferization would compare each of those with every other, and follow the chain between them each time.
 
     ```mlir
     func.func @pack(%a: vector<8xf32>, %b: vector<8xf32>, %panel: tensor<64x32xf32>, %i: index, %j: index, %k: index) -> tensor<64x32xf32> {

@@ -15,7 +15,7 @@ static double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// What earlier compilations of this process have taken, of a batch without a child for each.
+/// The processor time of earlier compilations in this process, of a batch that starts no children.
 static double usedByEarlier = 0;
 
 /// The processor time of the process. Before main() it stands for the wall time, of which the system tells no more than

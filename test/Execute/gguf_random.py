@@ -78,7 +78,6 @@ CASES = {
                                 "num_experts_per_tok": 2, "norm_topk_prob": True}, {"mix": "Q4_K_M"}),
     "gpt-oss": (None, GPT_OSS, {}),
     "gpt-oss-mxfp4": (None, GPT_OSS, {"kind": "MXFP4"}),
-    "lfm2": (None, LFM2, {}),
     "lfm2-q8": (None, {**LFM2, "hidden_size": 64, "num_attention_heads": 4}, {"kind": "Q8_0"}),
     "qwen35": (None, {**DELTA, "model_type": "qwen3_5_text"}, {}),
     "qwen35-q4-k-m": (None, {**DELTA, **WIDER, "model_type": "qwen3_5_text"}, {"mix": "Q4_K_M"}),

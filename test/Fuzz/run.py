@@ -4,7 +4,7 @@
     run.py --build build [--compiler build/fuzz-compiler/bin] [--seconds 5] [--jobs 2] [--only TARGET ...] [--seed N] [--keep FOLDER]
 
 Each target begins with the inputs of test/Fuzz/Corpus/TARGET, which once broke something or reach code that is hard to
-reach, and with those of make_seeds.py; with as many of them, drawn, as leave half of the time to what it makes of them. Its findings are written to BUILD/fuzz/findings and told with the command that
+reach, and with those of make_seeds.py. Where reading them takes longer than half of its time, it begins with some that are drawn. Its findings are written to BUILD/fuzz/findings and told with the command that
 repeats it. With --keep, the inputs that reach something new stay in FOLDER/TARGET for the next run.
 """
 
@@ -23,7 +23,7 @@ FOLDER = Path(__file__).resolve().parent
 MEGABYTES = 2048
 LIMITS = [f"-rss_limit_mb={MEGABYTES}", f"-malloc_limit_mb={MEGABYTES // 2}", "-print_final_stats=1", "-verbosity=1"]
 SIZES = {"audio": 8192, "image": 16384, "npy": 4096, "elf": 8192, "weights": 20000, "state": 40000, "compile": 8192}  # bytes of an input; else 32768
-RATES = {"compile": 25}  # inputs a second, where these are so few that reading all takes long
+RATES = {"compile": 25}  # inputs a second, of targets that would spend their time on reading all of theirs
 # LLVM's libraries are not instrumented: memory that instrumented code of its headers poisons would be theirs.
 SANITIZERS = {"ASAN_OPTIONS": "allocator_may_return_null=1:allow_user_poisoning=0:detect_leaks=1:symbolize=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
 

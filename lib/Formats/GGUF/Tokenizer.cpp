@@ -2,6 +2,7 @@
 #include "lib/Formats/GGUF/Tokenizer.h"
 #include "lib/Formats/GGUF/TokenizerConfig.h"
 #include "lib/Formats/GGUF/TokenizerParts.h"
+#include "lib/Support/Spelling.h"
 #include <algorithm>
 
 namespace rapt::gguf {
@@ -27,9 +28,12 @@ static Expected<const TokenizerKind *> findKind(const Metadata &metadata) {
   if (!name || *name == "none" || *name == "no_vocab")
     return static_cast<const TokenizerKind *>(nullptr);
   auto kind = std::find_if(std::begin(kinds), std::end(kinds), [&](const auto &entry) { return entry.name == *name; });
-  if (kind == std::end(kinds))
-    return metadata.fail(key, "\"" + json::printable(*name, 60) +
-                                  "\" is not supported (llama, gpt2, bert, gemma4 and t5 are)" + otherTokenizer);
+  if (kind == std::end(kinds)) {
+    std::vector<std::string_view> known;
+    std::ranges::transform(kinds, std::back_inserter(known), &TokenizerKind::name);
+    return metadata.fail(key, "\"" + json::printable(*name, 60) + "\" is not supported; expected " +
+                                  listChoices(known) + otherTokenizer);
+  }
   return kind;
 }
 

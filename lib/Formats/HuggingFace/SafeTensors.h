@@ -18,7 +18,7 @@
 
 namespace rapt::huggingface {
 
-/// What a file's numbers were made of a directory's w by.
+/// How a file's numbers follow from a directory's number w.
 enum class Made : uint8_t {
   Same,
   OnePlus,            ///< 1 + w

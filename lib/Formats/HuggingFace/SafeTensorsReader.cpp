@@ -115,7 +115,7 @@ static Status readEightBit(const StoredTensor &tensor, uint64_t byteOffset, std:
   return {};
 }
 
-/// The numbers that the tensor's were made of, as f32, some at a time.
+/// The directory's numbers, of which the tensor's were made, as f32, some at a time.
 static Status readUnmade(const StoredTensor &tensor, uint64_t byteOffset, std::span<std::byte> out) {
   const DType type = tensor.dtype == "F32" ? DType::F32 : tensor.dtype == "F16" ? DType::F16 : DType::BF16;
   const uint64_t size = artifact::sizeOf(type);
@@ -128,8 +128,7 @@ static Status readUnmade(const StoredTensor &tensor, uint64_t byteOffset, std::s
     artifact::convert(part.data(), type, std::as_writable_bytes(std::span(values)).data(), DType::F32, count);
     for (float &value : std::span(values).first(count)) {
       if (tensor.made == Made::NegativeExponential && !(value < 0))
-        return Error{shownPath(tensor.file->path()) + ": tensor " + quoted(tensor.name) +
-                     ": a decay is not below 0, as -e^w is"};
+        return Error{shownPath(tensor.file->path()) + ": tensor " + quoted(tensor.name) + ": a decay must be below 0"};
       value = tensor.made == Made::OnePlus ? value - 1 : float(std::log(-double(value)));
     }
     std::memcpy(out.data(), values.data(), count * sizeof(float));

@@ -151,7 +151,7 @@ static ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &s
                 std::to_string(experts.number));
   experts.each = spec.feedForward;
   experts.each.inner = config.getInt("moe_intermediate_size", 1, 1 << 20);
-  const bool areApart = hasTensor(source.model, ".experts.0.gate_proj.weight"); // of a GGUF file
+  const bool areApart = hasExpertsApart(source.model);
   const std::string part = areApart ? "experts.{expert}." : "experts.";
   experts.stacking = areApart ? Stacking::None : Stacking::Rows;
   experts.each.gate = part + "gate_proj";

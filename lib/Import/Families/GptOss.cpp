@@ -22,7 +22,7 @@ static ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &s
   each.hasBias = each.hasDownBias = true;
   each.activation = attn::ActivationKind::quick_gelu; // the config says silu, the class computes x * sigmoid(1.702 x)
   each.limit = source.config.getPositive("swiglu_limit", 1e6, 7);
-  if (source.model.tensors().find("model.layers.0.mlp.experts.0.gate_proj.weight")) // of a GGUF file
+  if (hasExpertsApart(source.model))
     return experts;
   // Tensors of MXFP4 have a matrix's rows, as blocks are along them.
   const bool areScaled =

@@ -45,7 +45,7 @@ static ExpertsSpec readGraniteExperts(const DecoderSource &source, const Decoder
       {.number = "num_local_experts", .inner = "intermediate_size", .ofAll = 8, .ofToken = 2, .width = 11008});
   experts.isNormalized = true; // the same as the softmax of the chosen
   experts.router = "block_sparse_moe.router.layer";
-  if (hasTensor(source.model, ".mlp.experts.0.gate_proj.weight")) // of a GGUF file
+  if (hasExpertsApart(source.model))
     return experts;
   experts.stacking = Stacking::Rows;
   experts.each.gate = "block_sparse_moe.experts.gate";

@@ -42,7 +42,7 @@ static DecoderSpec readLayers(const DecoderSource &source, const DecoderDefaults
   d.keyDim = config.getSize("linear_key_head_dim", 1, 1 << 12, 128);
   d.valueDim = config.getSize("linear_value_head_dim", 1, 1 << 12, 128);
   config.requireMultiple("linear_num_value_heads", d.valueHeads, "linear_num_key_heads", d.keyHeads);
-  // Of GGUF files, some of which have heads of values that share a key far from each other.
+  // In some GGUF files, the heads of values that share a key are not neighbors.
   if (config.getEnum("linear_head_pairing", {"neighbors", "remainder"}, "neighbors") == "remainder")
     d.pairing = attn::HeadPairing::remainder;
   d.mixed = "linear_attn.in_proj_qkv";

@@ -270,6 +270,10 @@ bool importing::hasTensor(const huggingface::ModelDescription &model, llvm::Stri
                       [&](const auto &tensor) { return llvm::StringRef(tensor.first).ends_with(end); });
 }
 
+bool importing::hasExpertsApart(const huggingface::ModelDescription &model) {
+  return hasTensor(model, ".experts.0.gate_proj.weight");
+}
+
 ExpertsSpec importing::readExperts(const DecoderSource &source, const DecoderSpec &spec,
                                    const ExpertsDefaults &defaults) {
   huggingface::ConfigReader &config = source.config;

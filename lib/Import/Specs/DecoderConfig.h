@@ -94,6 +94,8 @@ struct ExpertsDefaults {
 
 /// Whether the checkpoint has a tensor whose name ends so.
 bool hasTensor(const huggingface::ModelDescription &model, llvm::StringRef end);
+/// Whether each expert has tensors of its own, as in a GGUF file, in a family whose directories stack them.
+bool hasExpertsApart(const huggingface::ModelDescription &model);
 
 /// Reads the number of experts, of a token's, and their size: experts by softmax, gated as the dense layers are, in
 /// tensors "mlp.experts.{expert}.gate_proj", or stacked ones where the checkpoint has them.

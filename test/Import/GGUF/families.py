@@ -76,7 +76,7 @@ CASES = {
     "llama-biases-fused": ({**SIZES, "model_type": "qwen2"}, {"family": "llama", "fused": True}),
     "llama-old-factor": ({**SIZES, "model_type": "llama", "rope_scaling": {"type": "linear", "factor": 2.5}},
                          {"keys": {"llama.rope.scaling.factor": None, "llama.rope.scaling.type": None, "llama.rope.scale_linear": 2.5}}),
-    "llama-further-block": ({**SIZES, "model_type": "llama"}, {"changes": with_further_block, "keys": {"llama.block_count": 3, "llama.nextn_predict_layers": 1}}),
+    "llama-further-block": ({**SIZES, "model_type": "llama"}, {"changes": with_further_block, "keys": {"llama.block_count": 3, "llama.nextn_predict_layers": 1, "llama.attention.head_count_kv": [2, 2, 2]}}),
     "qwen3-moe-old": ({**SIZES, "model_type": "qwen3_moe", "head_dim": 16, **EXPERTS, "intermediate_size": 48, "norm_topk_prob": True},
                       {"keys": {"qwen3moe.expert_feed_forward_length": None}}),
     "gemma2-scale": ({**SIZES, "model_type": "gemma2", "head_dim": 16, "query_pre_attn_scalar": 64, "sliding_window": 9}, {"keys": {"gemma2.attention.scale": 0.125}}),

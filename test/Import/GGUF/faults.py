@@ -156,15 +156,18 @@ for name, architecture, layers, more, change, texts in [
         ("inner-of-width", "granitehybrid", 1, {**DELTA, "ssm__inner_size": 48}, None, ('"granitehybrid.ssm.inner_size"', "48 is not a multiple of embedding_length")),
         ("no-inner", "qwen3next", 1, {key: value for key, value in DELTA.items() if "inner" not in key}, None, ('"qwen3next.ssm.inner_size"', "does not have it")),
         ("growth", "mistral3", 1, {"attention__temperature_scale": 0.1}, None, ('"mistral3.attention.temperature_scale"', "needs the original context")),
-        ("whole-layers", "gemma4", 4, {**GEMMA4, "attention__sliding_window_pattern": [True] * 4}, None, ('"gemma4.attention.sliding_window_pattern"', "not of all")),
+        ("whole-layers", "gemma4", 4, {**GEMMA4, "attention__sliding_window_pattern": [True] * 4}, None, ('"gemma4.attention.sliding_window_pattern"', "some must have none")),
         ("factors", "gemma4", 4, GEMMA4, lambda tensors: tensors.update(FACTORS), ("rope_freqs.weight", "other than 1 and 1e30")),
         ("rotated", "gemma4", 4, {**GEMMA4, "rope__dimension_count": 4}, None, ('"gemma4.rope.dimension_count"', "must be the channels of a head, 8")),
         ("values", "gemma4", 4, {**GEMMA4, "attention__key_length_swa": 4, "attention__value_length_swa": 2}, None, ('"gemma4.attention.value_length_swa"', "must be")),
         ("widths", "gemma4", 4, {**GEMMA4, "feed_forward_length": [48, 48, 48, 96], "attention__shared_kv_layers": 2}, None, ('"gemma4.feed_forward_length"', "twice the width")),
         ("heads-of-windows", "gemma4", 4, {**GEMMA4, "attention__head_count_kv": [2, 1, 1, 1]}, None, ('"gemma4.attention.head_count_kv"', "with a window must have one")),
         ("heads-with-values", "gemma4", 4, {**GEMMA4, "attention__head_count_kv": [2, 1, 2, 1]},
-         lambda tensors: tensors.update({f"blk.{i}.attn_v.weight": tensors["blk.0.attn_v.weight"] for i in range(4)}), ('"gemma4.attention.head_count_kv"', "have all one number"))]:
+         lambda tensors: tensors.update({f"blk.{i}.attn_v.weight": tensors["blk.0.attn_v.weight"] for i in range(4)}), ('"gemma4.attention.head_count_kv"', "only where keys serve as values"))]:
     case(105, f"{architecture}-{name}", file(change, keys=keys_of(architecture, layers, **more)), *texts, seen=COMPILER)
+case(105, "log-multiplier", file(keys={"llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": 2.0, "llama.rope.scaling.yarn_log_multiplier": 0.5}),
+     '"llama.rope.scaling.yarn_log_multiplier"', "not supported for this architecture", seen=COMPILER)
+case(105, "quantized-decays", file(lambda t: t.update({"blk.0.ssm_a": Blocks(8, [32, 1], bytes(34))}), keys=keys_of("qwen35", **DELTA)), '"blk.0.ssm_a"', "a vector of type Q8_0", seen=COMPILER)
 case(105, "missing-key", file(keys={"llama.block_count": None}), '"llama.block_count"', "does not have it", seen=COMPILER)
 case(105, "key-of-another-type", file(keys={"llama.block_count": "1"}), '"llama.block_count"', "string", "an integer", seen=COMPILER)
 case(105, "epsilon", file(keys={"llama.attention.layer_norm_rms_epsilon": float("nan")}), '"llama.attention.layer_norm_rms_epsilon"', "not finite", seen=COMPILER)

@@ -74,6 +74,8 @@ LAYER_NORMS = {"gpt2": "layer_norm_epsilon", "gpt_bigcode": "layer_norm_epsilon"
 WITHOUT_ROTATION = ("gpt2", "gpt_bigcode", "bloom", "mpt")
 # Types -> those of rows that are no whole blocks.
 FALLBACKS = {"Q2_K": "Q4_0", "Q3_K": "Q4_0", "Q4_K": "Q5_0", "Q5_K": "Q5_1", "Q6_K": "Q8_0", "IQ4_XS": "IQ4_NL"}
+# Parts of the names of tensors that files have as F32.
+KEPT = ("norm", "ffn_gate_inp", "position_embd", "token_types", "conv1d", "shortconv.conv")
 MIXES = {"Q3_K_M": "Q3_K", "Q4_K_M": "Q4_K", "Q5_K_M": "Q5_K"}
 FILE_TYPES = {"Q4_0": 2, "Q4_1": 3, "Q8_0": 7, "Q5_0": 8, "Q5_1": 9, "Q2_K": 10, "Q3_K": 11, "Q3_K_M": 12, "Q4_K": 14, "Q4_K_M": 15, "Q5_K": 16, "Q5_K_M": 17,
               "Q6_K": 18, "IQ4_NL": 25, "IQ4_XS": 30, "MXFP4": 38}
@@ -383,7 +385,11 @@ def tensors(config, checkpoint, fused=False):
     for name in [name for name in found if ".attn_q." in name and fused]:
         parts = [found.pop(name.replace("attn_q", part)) for part in ("attn_q", "attn_k", "attn_v")]
         found[name.replace("attn_q", "attn_qkv")] = numpy.concatenate(parts)
-    return found, [name for name, array in found.items() if array.ndim == 1 or name.endswith("exps.bias") or "norm" in name or "ffn_gate_inp" in name or "position_embd" in name or "conv1d" in name or "shortconv.conv" in name or ".ssm_a" in name or ".ssm_d" in name or name.endswith("scale.weight")]
+    return found, [name for name, array in found.items() if array.ndim == 1 or name.endswith(("exps.bias", "scale.weight")) or isKept(name)]
+
+
+def isKept(name):
+    return any(part in name for part in KEPT) or name.endswith(("ssm_a", "ssm_d"))
 
 
 def layerOf(name):
@@ -432,9 +438,8 @@ def fitting(kind, depth):
 
 def quantized(config, found, kind, mix):
     """{name: type} of the matrices among tensors."""
-    kept = ("norm", "ffn_gate_inp", "position_embd", "token_types", "conv1d", "shortconv.conv", "ssm_a", "ssm_d")
     shapes = {name: array.extents[::-1] if isinstance(array, gguf.Blocks) else array.shape for name, array in found.items()}
-    names = [name for name, shape in shapes.items() if name.endswith(".weight") and len(shape) > 1 and not any(part in name for part in kept)]
+    names = [name for name, shape in shapes.items() if name.endswith(".weight") and len(shape) > 1 and not isKept(name)]
     kinds = mixed(mix, config, names) if mix else {name: kind for name in names}
     return {name: fitting(kind, shapes[name][-1]) for name, kind in kinds.items()}
 

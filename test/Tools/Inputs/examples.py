@@ -69,7 +69,7 @@ def build_commands():
 
 @functools.cache
 def launcher():
-    """The words in front of the compiler's, of a cache that has what the same files gave before."""
+    """The words of the compiler cache, which the build puts ahead of the compiler's; none without a cache."""
     return next((found[1].split() for line in build_commands() if (found := re.match(r"(/usr/bin/env CCACHE_.*?/ccache) ", line))), [])
 
 
@@ -147,7 +147,7 @@ def compile_file(name, folder, made, changed, commands):
         elif word == "-include-pch":
             line += including(next(rest), changed, commands)
         elif word == "-c":
-            line += ["-emit-llvm", "-Xclang", "-disable-llvm-passes", "-ferror-limit=3", "-c"]  # no more than the errors cost
+            line += ["-emit-llvm", "-Xclang", "-disable-llvm-passes", "-ferror-limit=3", "-c"]  # checks everything and generates no code
         elif word == file:
             line.append(str(folder / name))
         elif word.startswith("-I") and is_within(word[2:], source) and not is_within(word[2:], build):

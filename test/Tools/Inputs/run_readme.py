@@ -89,7 +89,7 @@ def main():
     source, build, work = (Path(path).resolve() for path in sys.argv[1:4])
     pages = sys.argv[4:] or ["README.md"]
     work.mkdir(parents=True, exist_ok=True)
-    if shutil.which("ccache"):  # projects of CMake compile what has not changed since the last run by it
+    if shutil.which("ccache"):  # projects of CMake reuse what an earlier run compiled
         os.environ |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": str(work), "CCACHE_NOHASHDIR": "1"}
     for name, target in (("build", build), ("test", source / "test"), ("tools", source / "tools"), ("lib", source / "lib")):
         if target.exists() and not (work / name).is_symlink():

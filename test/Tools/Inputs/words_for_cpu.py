@@ -1,4 +1,4 @@
-"""The program that cases for another CPU start, and the command that the process which stays runs in its place, have the same arguments: words_for_cpu.py BUILD"""
+"""Cases for another CPU pass raptc the same arguments whether they start it or ask a process that stays: words_for_cpu.py BUILD"""
 
 import subprocess
 import sys

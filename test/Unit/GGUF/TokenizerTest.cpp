@@ -143,9 +143,10 @@ TEST(Tokens, IdsBeyondTheVocabulary) {
 }
 
 TEST(Tokens, KindsOfTokenizers) {
-  EXPECT_EQ(errorOf(pairs.with("model", text("rwkv"))),
-            "a.gguf: key \"tokenizer.ggml.model\": \"rwkv\" is not supported (llama, gpt2, bert, gemma4 and t5 are)" +
-                advice);
+  EXPECT_EQ(
+      errorOf(pairs.with("model", text("rwkv"))),
+      "a.gguf: key \"tokenizer.ggml.model\": \"rwkv\" is not supported; expected llama, gpt2, bert, gemma4 or t5" +
+          advice);
   for (const Keys &keys :
        {pairs.with("model", text("none")), pairs.with("model", text("no_vocab")), pairs.without("model")}) {
     const Files files(keys);

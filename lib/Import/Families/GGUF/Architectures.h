@@ -19,7 +19,7 @@ enum class Arrangement : uint8_t {
   Decays,       ///< -e^w, of which a directory has w
   Flat,         ///< a vector that has several dims
   Taps,         ///< a matrix [channels, taps] that is [channels, 1, taps]
-  Bare,         ///< of a directory's name without ".weight"; `file` may have an end, which is the tensor's then
+  Bare,         ///< named without ".weight" in a directory; `file` may include the tensor's end, such as ".scale"
 };
 
 /// A tensor's name without ".weight" or ".bias", of a layer without "blk.N.", and that of a directory: of a layer

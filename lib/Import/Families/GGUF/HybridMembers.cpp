@@ -39,19 +39,25 @@ void importing::describeLFM2Moe(Translation &t) {
     t.set("routed_scaling_factor", scale);
 }
 
+/// The number of heads that states have, and the channels of each.
+static std::pair<int64_t, int64_t> readStateHeads(Translation &t) {
+  const int64_t heads = t.required("ssm.time_step_rank", 1, mostHeads),
+                inner = t.required("ssm.inner_size", 1, mostInner);
+  if (inner % heads != 0)
+    t.fail("ssm.inner_size",
+           std::to_string(inner) + " is not a multiple of ssm.time_step_rank, " + std::to_string(heads));
+  return {heads, std::max<int64_t>(1, inner / heads)};
+}
+
 /// What the architectures with the gated delta rule have.
 static void describeDeltaRule(Translation &t, const char *modelType, const MemberNames &names = {}) {
   t.setDecoder(modelType, names);
   setRotary(t, /*isPartial=*/true);
   t.pass("rope.dimension_sections"); // of images: a token of a text has the same position in all
   t.set("full_attention_interval", t.integer("full_attention_interval", 1, 1 << 17).value_or(4));
-  const int64_t heads = t.required("ssm.time_step_rank", 1, mostHeads),
-                inner = t.required("ssm.inner_size", 1, mostInner);
-  if (inner % heads != 0)
-    t.fail("ssm.inner_size",
-           std::to_string(inner) + " is not a multiple of ssm.time_step_rank, " + std::to_string(heads));
+  const auto [heads, channels] = readStateHeads(t);
   t.set("linear_num_value_heads", heads);
-  t.set("linear_value_head_dim", std::max<int64_t>(1, inner / heads));
+  t.set("linear_value_head_dim", channels);
   t.set("linear_num_key_heads", t.required("ssm.group_count", 1, mostHeads));
   t.set("linear_key_head_dim", t.required("ssm.state_size", 1, mostChannels));
   t.set("linear_conv_kernel_dim", t.required("ssm.conv_kernel", 2, 64));
@@ -120,14 +126,12 @@ void importing::describeGraniteHybrid(Translation &t) {
     t.set("shared_intermediate_size", t.required("feed_forward_length", 1, mostInner));
   }
   setAttendingLayers(t, "mamba");
-  const int64_t heads = t.required("ssm.time_step_rank", 1, mostHeads),
-                inner = t.required("ssm.inner_size", 1, mostInner);
-  if (inner % t.sizes().width != 0 || inner % heads != 0)
-    t.fail("ssm.inner_size",
-           std::to_string(inner) + " is not a multiple of embedding_length and of ssm.time_step_rank");
-  t.set("mamba_expand", std::max<int64_t>(1, inner / t.sizes().width));
+  const auto [heads, channels] = readStateHeads(t);
+  if (heads * channels % t.sizes().width != 0)
+    t.fail("ssm.inner_size", std::to_string(heads * channels) + " is not a multiple of embedding_length");
+  t.set("mamba_expand", std::max<int64_t>(1, heads * channels / t.sizes().width));
   t.set("mamba_n_heads", heads);
-  t.set("mamba_d_head", std::max<int64_t>(1, inner / heads));
+  t.set("mamba_d_head", channels);
   t.set("mamba_n_groups", t.integer("ssm.group_count", 1, mostHeads).value_or(1));
   t.set("mamba_d_state", t.required("ssm.state_size", 1, mostChannels));
   t.set("mamba_d_conv", t.required("ssm.conv_kernel", 2, 64));
@@ -167,8 +171,7 @@ static void setGemma4Widths(Translation &t, int64_t shared) {
   const bool isDouble = widths.back() != widths.front();
   for (size_t layer = 0; layer < widths.size(); ++layer)
     if (widths[layer] != widths.front() * (isDouble && layer + size_t(shared) >= widths.size() ? 2 : 1))
-      return t.fail(key,
-                    "layers that read others' keys may have twice the width of all others, and no layer another one");
+      return t.fail(key, "only layers that read other layers' keys may differ, with twice the width of the rest");
   t.set("intermediate_size", widths.front());
   t.set("use_double_wide_mlp", isDouble);
 }
@@ -184,13 +187,13 @@ static void setGemma4Heads(Translation &t, const std::vector<int64_t> &windowed,
     (windowed[layer] ? ofWindowed : ofWhole) = s.keyHeadsOfLayers[layer];
   for (size_t layer = 0; layer < s.keyHeadsOfLayers.size(); ++layer)
     if (s.keyHeadsOfLayers[layer] != (windowed[layer] ? ofWindowed : ofWhole))
-      t.fail("attention.head_count_kv", "layers with a window must have one number, and those without one another");
+      t.fail("attention.head_count_kv", "all layers with a window must have one number, and so must all without");
   t.set("num_key_value_heads", ofWindowed);
   t.set("attention_k_eq_v", areKeys);
   if (areKeys)
     t.set("num_global_key_value_heads", ofWhole);
   else if (ofWhole != ofWindowed)
-    t.fail("attention.head_count_kv", "layers with values of their own have all one number");
+    t.fail("attention.head_count_kv", "layers with and without a window may differ only where keys serve as values");
 }
 
 void importing::describeGemma4(Translation &t) {
@@ -206,7 +209,7 @@ void importing::describeGemma4(Translation &t) {
       t.list("attention.sliding_window_pattern").value_or(std::vector<int64_t>(size_t(s.layers), 1));
   if (std::ranges::find(windowed, 0) == windowed.end())
     t.fail("attention.sliding_window_pattern",
-           "must say of each layer whether it has a window, and not of all that they have");
+           "must list for each layer whether it has a window, and some must have none");
   setWindowedLayers(t, 6);
   t.set("sliding_window", t.required("attention.sliding_window", 1, mostWindow));
   const int64_t shared = t.integer("attention.shared_kv_layers", 0, s.layers - 1).value_or(0);

@@ -52,7 +52,7 @@ void importing::describeLlama(Translation &t) {
 void importing::describeMistral3(Translation &t) {
   const double growth = t.number("attention.temperature_scale").value_or(0);
   t.setDecoder(growth != 0 ? "ministral3" : "mistral");
-  setRotary(t);
+  setRotary(t, /*isPartial=*/false, /*hasMagnitudes=*/true);
   t.integer("expert_count", 0, 0);
   t.integer("expert_used_count", 0, 0);
   if (growth == 0)

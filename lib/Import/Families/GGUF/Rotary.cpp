@@ -25,7 +25,7 @@ json::Object longRope(const std::vector<double> &ofShort, const std::vector<doub
 }
 
 /// The factor of cosines and sines is `times` that of the family.
-json::Object yarn(Translation &t, double factor, int64_t original, double times) {
+json::Object yarn(Translation &t, double factor, int64_t original, double times, bool hasMagnitudes) {
   json::Object scaling = {{"rope_type", json::Value("yarn")},
                           {"factor", json::Value(factor)},
                           {"original_max_position_embeddings", json::Value(original)}};
@@ -35,7 +35,9 @@ json::Object yarn(Translation &t, double factor, int64_t original, double times)
   if (std::optional<double> slow = t.number("rope.scaling.yarn_beta_slow"))
     scaling.emplace_back("beta_slow", *slow);
   if (const double all = t.number("rope.scaling.yarn_log_multiplier").value_or(0); all != 0) {
-    scaling.emplace_back("mscale", 1.0);
+    if (!hasMagnitudes)
+      t.fail("rope.scaling.yarn_log_multiplier", "yarn with it is not supported for this architecture");
+    scaling.emplace_back("mscale", 1.0); // which files do not have
     scaling.emplace_back("mscale_all_dim", all);
   }
   t.pass("rope.scaling.yarn_ext_factor");
@@ -46,7 +48,7 @@ json::Object yarn(Translation &t, double factor, int64_t original, double times)
 }
 
 /// rope_scaling; empty: there is none.
-json::Object readScaling(Translation &t, int64_t rotated) {
+json::Object readScaling(Translation &t, int64_t rotated, bool hasMagnitudes) {
   const int64_t positions = t.required("context_length", 1, mostPositions);
   const int64_t original = t.integer("rope.scaling.original_context_length", 1, mostPositions).value_or(positions);
   std::string type = t.text("rope.scaling.type");
@@ -66,7 +68,7 @@ json::Object readScaling(Translation &t, int64_t rotated) {
     return longRope(factors, factors, positions, times);
   }
   if (type == "yarn")
-    return yarn(t, factor, original, times);
+    return yarn(t, factor, original, times, hasMagnitudes);
   if (type == "longrope")
     t.fail("rope.scaling.type", "longrope without the tensors rope_factors_long.weight and rope_factors_short.weight");
   else if (!type.empty() && type != "none" && type != "linear")
@@ -82,7 +84,7 @@ json::Object readScaling(Translation &t, int64_t rotated) {
 
 } // namespace
 
-void importing::setRotary(Translation &t, bool isPartial) {
+void importing::setRotary(Translation &t, bool isPartial, bool hasMagnitudes) {
   const int64_t channels = t.sizes().channels;
   const int64_t rotated = t.integer("rope.dimension_count", 1, channels).value_or(channels);
   t.set("rope_theta", t.number("rope.freq_base").value_or(10000));
@@ -97,6 +99,6 @@ void importing::setRotary(Translation &t, bool isPartial) {
     t.fail("rope.dimension_count", std::to_string(rotated) + " of the " + std::to_string(channels) +
                                        " channels of a head, which is not supported for this architecture");
   }
-  if (json::Object scaling = readScaling(t, rotated); !scaling.empty())
+  if (json::Object scaling = readScaling(t, rotated, hasMagnitudes); !scaling.empty())
     t.set("rope_scaling", std::move(scaling));
 }

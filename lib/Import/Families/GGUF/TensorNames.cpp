@@ -143,9 +143,11 @@ private:
       whole.shape.insert(whole.shape.begin(), 1);
       return keep(tensor, std::move(whole));
     case Arrangement::Decays:
-      whole.made = huggingface::Made::NegativeExponential;
-      [[fallthrough]];
     case Arrangement::Flat:
+      if (whole.blocks)
+        return fail(tensor, "a vector of type " + whole.dtype + "; vectors of F32, F16 and BF16 are read");
+      if (rename.arrangement == Arrangement::Decays)
+        whole.made = huggingface::Made::NegativeExponential;
       whole.shape = {std::accumulate(whole.shape.begin(), whole.shape.end(), int64_t(1), std::multiplies())};
       return keep(tensor, std::move(whole));
     case Arrangement::Taps:

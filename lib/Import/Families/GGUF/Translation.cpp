@@ -75,16 +75,17 @@ std::string Translation::text(std::string_view key) {
 std::optional<std::vector<int64_t>> Translation::list(std::string_view key) {
   pass(key);
   const gguf::Value *value = source.metadata().find(fullName(key));
-  return value && value->isArray() ? take(source.metadata().integersOfLayers(fullName(key), size_t(sizes().layers)))
-                                   : std::nullopt;
+  return value && value->isArray() ? ofLayers(key, INT64_MIN, INT64_MAX) : std::nullopt;
 }
 
 std::optional<std::vector<int64_t>> Translation::ofLayers(std::string_view key, int64_t least, int64_t most) {
-  std::optional<std::vector<int64_t>> all = list(key);
+  pass(key);
+  std::optional<std::vector<int64_t>> all =
+      take(source.metadata().integersOfLayers(fullName(key), size_t(sizes().allLayers)));
   if (!all)
-    if (const std::optional<int64_t> one = integer(key, least, most))
-      all.emplace(size_t(sizes().layers), *one);
-  for (int64_t value : all.value_or(std::vector<int64_t>()))
+    return all;
+  all->resize(size_t(sizes().layers)); // without those that predict further tokens
+  for (int64_t value : *all)
     within(key, value, least, most);
   return all;
 }

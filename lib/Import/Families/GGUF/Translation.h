@@ -53,7 +53,7 @@ public:
   std::optional<double> number(std::string_view key);
   bool boolean(std::string_view key, bool fallback);
   std::string text(std::string_view key);
-  /// For each layer, also of a value that is no list; nothing without the key.
+  /// One value for each layer, of a list or of one number for all; nothing without the key.
   std::optional<std::vector<int64_t>> ofLayers(std::string_view key, int64_t least, int64_t most);
   /// For each layer; nothing without the key, or where it is not a list.
   std::optional<std::vector<int64_t>> list(std::string_view key);
@@ -110,7 +110,8 @@ private:
   Status failure;
 };
 
-/// rope_theta, rope_scaling, and where `isPartial` the share of the channels that rotate.
-void setRotary(Translation &t, bool isPartial = false);
+/// rope_theta, rope_scaling, and where `isPartial` the share of the channels that rotate. With `hasMagnitudes` a
+/// scaling of YaRN has mscale 1 and mscale_all_dim.
+void setRotary(Translation &t, bool isPartial = false, bool hasMagnitudes = false);
 
 } // namespace rapt::importing
