@@ -295,24 +295,28 @@ SourceAttr SourceAttr::withTransforms(ArrayRef<SourceTransformInterface> transfo
 }
 
 std::optional<int64_t> SourceAttr::dimOfBlocks(ArrayRef<int64_t> stored) {
-  if (!getCode() || stored.empty())
+  const BlockFormat *blocks = getCode() ? blocksOf(*getCode()) : nullptr;
+  if (!blocks || stored.empty())
     return std::nullopt;
   SmallVector<int64_t> shape(stored);
-  int64_t dim = int64_t(stored.size()) - 1;
+  int64_t dim = int64_t(stored.size()) - 1, run = stored.back();
   for (Attribute transform : getTransforms()) {
     if (auto slice = dyn_cast<SliceAttr>(transform)) {
       shape[slice.getDim()] = slice.getEnd() - slice.getBegin();
     } else if (auto transpose = dyn_cast<TransposeAttr>(transform)) {
       shape = llvm::map_to_vector(transpose.getOrder(), [&](int64_t from) { return shape[from]; });
       dim = llvm::find(transpose.getOrder(), dim) - transpose.getOrder().begin();
-    } else if (auto reshape = dyn_cast<ReshapeAttr>(transform);
-               reshape && dim + 1 == int64_t(shape.size()) && !reshape.getShape().empty()) {
+    } else if (auto reshape = dyn_cast<ReshapeAttr>(transform); reshape && dim + 1 == int64_t(shape.size()) &&
+                                                                !reshape.getShape().empty() &&
+                                                                run % reshape.getShape().back() == 0) {
+      // A row may become several, each of whole blocks.
       shape.assign(reshape.getShape().begin(), reshape.getShape().end());
       dim = int64_t(shape.size()) - 1;
+      run = shape.back();
     } else {
       return std::nullopt;
     }
-    if (shape[dim] != stored.back())
+    if (shape[dim] != run || run % blocks->block != 0)
       return std::nullopt;
   }
   return dim;

@@ -7,7 +7,7 @@ namespace rapt::artifact {
 
 BlockWriter::BlockWriter(const Parameter &parameter, const TensorReader &reader)
     : parameter(&parameter), reader(&reader), format(parameter.quantization.blocks),
-      width(parameter.layout.kind == Layout::Panels ? panelWidth : 1) {}
+      isPanels(parameter.layout.kind == Layout::Panels), width(isPanels ? panelWidth : 1) {}
 
 Expected<BlockWriter> BlockWriter::create(const Parameter &parameter, const TensorReader &reader) {
   BlockWriter writer(parameter, reader);
@@ -23,8 +23,8 @@ Status BlockWriter::check() {
   const Shape &shape = parameter->shape;
   if (shape.size() != 2 || std::min(shape[0], shape[1]) < 1 || parameter->layers < 1)
     return Error{"blocks of " + textOf(shape) + ", which is no matrix"};
-  const bool isPanels = parameter->layout.kind == Layout::Panels;
-  const int64_t depth = shape[isPanels ? 0 : 1], count = shape[isPanels ? 1 : 0];
+  const int64_t depth = shape[isPanels ? 0 : 1];
+  count = shape[isPanels ? 1 : 0];
   if (depth % format->block != 0)
     return Error{"rows of " + std::to_string(depth) + " are no whole blocks of " + std::to_string(format->block)};
   const PackedExtents extents = packedExtents(*parameter);
@@ -47,53 +47,80 @@ Status BlockWriter::check() {
   return {};
 }
 
-/// Of each line the source and the row there.
+/// The tensor's element `index` of a source's line.
+int64_t BlockWriter::elementAt(const SourceView &view, int64_t line, int64_t index) const {
+  return isPanels ? view.elementAt(index, line) : view.elementAt(line, index);
+}
+
+/// Whether each line of a source is a run of whole blocks.
+bool BlockWriter::isAlongBlocks(const SourceView &view) const {
+  const int64_t depth = blocks * format->block, own = isPanels ? view.getColumns() : view.getRows();
+  const StridedDim &along = isPanels ? view.rows() : view.columns();
+  if (view.isStrided() && (along.size() != 1 || along[0].stride != 1))
+    return false;
+  for (int64_t line = 0; line < own; ++line) {
+    const int64_t first = elementAt(view, line, 0);
+    if (first % format->block != 0)
+      return false;
+    for (int64_t i = 1; i < depth && !view.isStrided(); ++i)
+      if (elementAt(view, line, i) != first + i)
+        return false;
+  }
+  return true;
+}
+
 Status BlockWriter::findLines() {
-  const bool isPanels = parameter->layout.kind == Layout::Panels;
-  const int64_t dim = isPanels ? 1 : 0; // of the lines
-  for (size_t i = 0; i < parameter->sources.size(); ++i) {
-    const Source &source = parameter->sources[i];
+  const size_t dim = isPanels ? 1 : 0; // of the lines
+  int64_t end = 0;
+  for (const Source &source : parameter->sources) {
     RAPT_ASSIGN_OR_RETURN(SourceView view, withContext("source '" + source.name + "'", SourceView::create(source)));
     const bool isJoined = parameter->sources.size() > 1;
     const Shape &own = view.getShape();
-    const int64_t depth = source.shape.empty() ? 0 : source.shape.back();
-    if (own.size() != 2 || own[size_t(1 - dim)] != parameter->shape[size_t(1 - dim)] || own[size_t(1 - dim)] != depth ||
-        (isJoined && parameter->join.dim != dim))
+    if (own.size() != 2 || own[1 - dim] != parameter->shape[1 - dim] || source.shape.empty() ||
+        source.shape.back() % own[1 - dim] != 0 || (isJoined && parameter->join.dim != int64_t(dim)) ||
+        !isAlongBlocks(view))
       return Error{"source '" + source.name + "' gives " + textOf(own) + ", not along its blocks"};
-    for (int64_t line = 0; line < own[size_t(dim)]; ++line) {
-      const int64_t element = isPanels ? view.elementAt(0, line) : view.elementAt(line, 0);
-      if (element % depth != 0)
-        return Error{"source '" + source.name + "' does not begin with a block"};
-      lines.push_back({int64_t(i), element / depth});
-    }
+    end += own[dim];
+    joined.push_back({std::move(view), end});
   }
-  if (int64_t(lines.size()) != parameter->shape[size_t(dim)])
-    return Error{"its sources have " + std::to_string(lines.size()) + " lines of blocks, expected " +
-                 std::to_string(parameter->shape[size_t(dim)])};
+  if (end != count)
+    return Error{"its sources have " + std::to_string(end) + " lines of blocks, expected " + std::to_string(count)};
   return {};
 }
 
-BlockWriter::Line BlockWriter::lineAt(int64_t place) const {
-  const int64_t inGroup = place % padded, line = place / padded * group + inGroup;
-  return inGroup < group && line < int64_t(lines.size()) ? lines[size_t(line)] : Line();
+std::optional<int64_t> BlockWriter::numberAt(int64_t place) const {
+  const int64_t inGroup = place % padded, number = place / padded * group + inGroup;
+  return inGroup < group && number < count ? std::optional(number) : std::nullopt;
+}
+
+BlockWriter::Line BlockWriter::findLine(int64_t number) const {
+  const auto it = std::ranges::upper_bound(joined, number, {}, &Lines::end);
+  const int64_t begin = it == joined.begin() ? 0 : std::prev(it)->end;
+  return {it - joined.begin(), elementAt(it->view, number - begin, 0) / format->block};
 }
 
 /// The stored blocks of some places' lines, one line after another; nothing of padding.
-Status BlockWriter::readLines(int64_t layer, int64_t first, int64_t count, int64_t firstBlock, int64_t someBlocks,
+Status BlockWriter::readLines(int64_t layer, int64_t first, int64_t places, int64_t firstBlock, int64_t someBlocks,
                               std::byte *stored) const {
-  for (int64_t i = 0, run; i < count; i += run) {
+  for (int64_t i = 0, run; i < places; i += run) {
     run = 1;
-    const Line line = lineAt(first + i);
-    if (line.source < 0)
+    const std::optional<int64_t> number = numberAt(first + i);
+    if (!number)
       continue;
+    const Line line = findLine(*number);
     const std::string name = nameOf(layer, line.source);
     const uint64_t bytes = reader->find(name)->blocks->bytes;
     // Whole lines that follow one another are read at once.
-    for (Line next; someBlocks == blocks && i + run < count; ++run)
-      if (next = lineAt(first + i + run); next.source != line.source || next.row != line.row + run)
+    for (; someBlocks == blocks && i + run < places; ++run) {
+      const std::optional<int64_t> nextNumber = numberAt(first + i + run);
+      if (!nextNumber)
         break;
+      if (const Line next = findLine(*nextNumber);
+          next.source != line.source || next.block != line.block + run * blocks)
+        break;
+    }
     RAPT_RETURN_IF_ERROR(
-        reader->readBlocks(name, uint64_t(line.row * blocks + firstBlock) * bytes,
+        reader->readBlocks(name, uint64_t(line.block + firstBlock) * bytes,
                            {stored + uint64_t(i * someBlocks) * bytes, size_t(uint64_t(run * someBlocks) * bytes)}));
   }
   return {};
@@ -105,22 +132,26 @@ Status BlockWriter::write(int64_t layer, uint64_t begin, std::span<std::byte> ta
   const BlockSource &source = *reader->find(nameOf(layer, 0))->blocks;
   const uint64_t end = begin + target.size();
   std::byte *whole = scratch.reserve(Scratch::Converted, blockBytes);
+  // Rows are short: as many as a few pages hold are read at once.
+  const int64_t mostPanels = std::max<int64_t>(1, (64 << 10) / (width * blocks * int64_t(source.bytes)));
   CodeBlock block;
   // Blocks of the layout are numbered by panel, and in it along the depth.
   const auto last = int64_t((end + blockBytes - 1) / blockBytes);
   for (auto number = int64_t(begin / blockBytes); number < last;) {
-    const int64_t panel = number / blocks, first = number % blocks, count = std::min(blocks - first, last - number);
-    std::byte *stored = scratch.reserve(Scratch::Raw, uint64_t(width * count) * source.bytes);
-    RAPT_RETURN_IF_ERROR(readLines(layer, panel * width, width, first, count, stored));
-    for (int64_t i = 0; i < count; ++i, ++number) {
+    const int64_t panel = number / blocks, first = number % blocks, each = std::min(blocks - first, last - number);
+    const int64_t panels = each < blocks ? 1 : std::clamp<int64_t>((last - number) / blocks, 1, mostPanels);
+    std::byte *stored = scratch.reserve(Scratch::Raw, uint64_t(panels * width * each) * source.bytes);
+    RAPT_RETURN_IF_ERROR(readLines(layer, panel * width, panels * width, first, each, stored));
+    for (int64_t i = 0; i < panels * each; ++i, ++number) {
       const uint64_t from = uint64_t(number) * blockBytes, to = from + blockBytes;
       const bool isInside = from >= begin && to <= end;
       std::byte *out = isInside ? target.data() + (from - begin) : whole;
       for (int64_t column = 0; column < width; ++column) {
-        if (lineAt(panel * width + column).source < 0)
-          block = {};
+        const int64_t place = i / each * width + column;
+        if (numberAt(panel * width + place))
+          source.read(stored + uint64_t(place * each + i % each) * source.bytes, block);
         else
-          source.read(stored + uint64_t(column * count + i) * source.bytes, block);
+          block = {};
         writeBlock(layout, block, column, out);
       }
       if (!isInside) {

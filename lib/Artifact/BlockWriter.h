@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Artifact/SourceReader.h"
+#include <optional>
 
 namespace rapt::artifact {
 
@@ -19,14 +20,23 @@ public:
   Status write(int64_t layer, uint64_t begin, std::span<std::byte> target, Scratch &scratch) const;
 
 private:
-  /// A line of blocks: row `row` of the tensor of source number `source`; none: padding.
+  /// Lines of one source after another.
+  struct Lines {
+    SourceView view;
+    int64_t end; ///< of its lines among those of all sources
+  };
+  /// A line of blocks: that which begins with block `block` of the tensor of source number `source`.
   struct Line {
-    int64_t source = -1, row = 0;
+    int64_t source, block;
   };
   BlockWriter(const Parameter &parameter, const TensorReader &reader);
   Status check();
   Status findLines();
-  Line lineAt(int64_t place) const;
+  /// Number of the line at a place of the layout; none: padding.
+  std::optional<int64_t> numberAt(int64_t place) const;
+  Line findLine(int64_t number) const;
+  int64_t elementAt(const SourceView &view, int64_t line, int64_t index) const;
+  bool isAlongBlocks(const SourceView &view) const;
   std::string nameOf(int64_t layer, int64_t source) const;
   Status readLines(int64_t layer, int64_t first, int64_t count, int64_t firstBlock, int64_t blocks,
                    std::byte *stored) const;
@@ -34,10 +44,12 @@ private:
   const Parameter *parameter;
   const TensorReader *reader;
   const BlockFormat *format;
-  int64_t width;           ///< lines that lie side by side: the columns of a panel, or one row
-  int64_t blocks;          ///< of a line
-  std::vector<Line> lines; ///< without padding
-  int64_t group, padded;   ///< lines of a group of columns, without and with padding
+  bool isPanels;
+  int64_t width;             ///< lines that lie side by side: the columns of a panel, or one row
+  int64_t blocks;            ///< of a line
+  std::vector<Lines> joined; ///< by source
+  int64_t count;             ///< of lines without padding
+  int64_t group, padded;     ///< lines of a group of columns, without and with padding
 };
 
 } // namespace rapt::artifact

@@ -7,6 +7,9 @@ attn.parameter @transposed : tensor<512x64xf32> from [#attn.source<"transposed" 
 attn.parameter @joined layers 2 : tensor<2x96x512xf32> from concat<dim = 0> [#attn.source<"a.{layer}" : q6_k 64x512>, #attn.source<"b.{layer}" : q6_k 40x512, slice<dim = 0, 8 to 40>>]
 // CHECK: @tied : tensor<99x512x!attn.quantized<q8_0 group 32 axis 1>>
 attn.parameter @tied : tensor<99x512xf32> from [#attn.source<"tied" : q8_0>]
+// Rows of several layers' inputs, each of whole blocks, are rows of their own.
+// CHECK: @layers : tensor<297x512x!attn.quantized<q4_k group 32 axis 1>>
+attn.parameter @layers : tensor<297x512xf32> from [#attn.source<"layers" : q4_k 99x1536, reshape<297x512>>]
 // A matrix without blocks keeps its type.
 // CHECK: @plain : tensor<64x512xf32>
 attn.parameter @plain : tensor<64x512xf32> from [#attn.source<"plain">]
@@ -16,6 +19,9 @@ attn.parameter @across : tensor<64x512xf32> from [#attn.source<"across" : q4_0>]
 // a slice takes a part of each row;
 // CHECK: @part : tensor<64x512xf32>
 attn.parameter @part : tensor<64x512xf32> from [#attn.source<"part" : q4_0 64x1024, slice<dim = 1, 512 to 1024>>]
+// rows become several that cut a block;
+// CHECK: @cut : tensor<12x128xf32>
+attn.parameter @cut : tensor<12x128xf32> from [#attn.source<"cut" : q4_k 6x256, reshape<12x128>>]
 // its numbers are scaled;
 // CHECK: @scaled : tensor<64x512xf32>
 attn.parameter @scaled : tensor<64x512xf32> from [#attn.source<"scaled" : q4_0 64x512, scale<2.0>>]
@@ -34,7 +40,7 @@ attn.parameter @heads : tensor<160x64xf32> from [#attn.source<"heads" : q4_0, tr
 
 // CHECK-LABEL: @f
 func.func @f(%x: tensor<?x512xf32>, %y: tensor<?x64xf32>, %z: tensor<?x2x80xf32>, %ids: tensor<?xi32>, %i: index) -> (tensor<?x64xf32>, tensor<?x96xf32>, tensor<?x99xf32>, tensor<?x512xf32>,
-    tensor<?x64xf32>, tensor<?x512xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<64x512xf32>, tensor<?x64xf32>) {
+    tensor<?x64xf32>, tensor<?x512xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<64x512xf32>, tensor<?x64xf32>, tensor<?x512xf32>, tensor<?x128xf32>) {
   // CHECK-DAG: %[[FOURS:.*]] = attn.quantize_rows %{{.*}} -> tensor<?x512x!attn.quantized<s8 group 32 axis 1>>
   // CHECK-DAG: %[[SIXES:.*]] = attn.quantize_rows %{{.*}} -> tensor<?x512x!attn.quantized<s8 group 16 axis 1>>
   // CHECK: attn.linear %[[FOURS]], {{.*}}q4_k group 32 axis 0
@@ -66,6 +72,10 @@ func.func @f(%x: tensor<?x512xf32>, %y: tensor<?x64xf32>, %z: tensor<?x2x80xf32>
   %w11 = attn.parameter_slice @heads : tensor<160x64xf32>
   %12 = attn.linear %11, %w11 : tensor<?x160xf32>, tensor<160x64xf32> -> tensor<?x64xf32>
   %13 = arith.addf %10, %12 : tensor<?x64xf32>
-  return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %w10, %13 : tensor<?x64xf32>, tensor<?x96xf32>, tensor<?x99xf32>, tensor<?x512xf32>,
-    tensor<?x64xf32>, tensor<?x512xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<64x512xf32>, tensor<?x64xf32>
+  %w14 = attn.parameter_slice @layers : tensor<297x512xf32>
+  %14 = attn.embedding %ids, %w14 : tensor<?xi32>, tensor<297x512xf32> -> tensor<?x512xf32>
+  %w15 = attn.parameter_slice @cut : tensor<12x128xf32>
+  %15 = attn.embedding %ids, %w15 : tensor<?xi32>, tensor<12x128xf32> -> tensor<?x128xf32>
+  return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %w10, %13, %14, %15 : tensor<?x64xf32>, tensor<?x96xf32>, tensor<?x99xf32>, tensor<?x512xf32>,
+    tensor<?x64xf32>, tensor<?x512xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<64x512xf32>, tensor<?x64xf32>, tensor<?x512xf32>, tensor<?x128xf32>
 }

@@ -20,7 +20,8 @@ using namespace rapt::importing;
 using huggingface::ConfigReader;
 
 /// Attention without rotation; the channels of a head are those of a position.
-static void readLatents(ConfigReader &config, DecoderSpec &spec, int64_t defaultQueryRank) {
+static void readLatents(const DecoderSource &source, DecoderSpec &spec, int64_t defaultQueryRank) {
+  ConfigReader &config = source.config;
   constexpr int64_t mostChannels = 1 << 12, mostRank = 1 << 16;
   AttentionSpec &attention = spec.attention;
   LatentSpec latent;
@@ -39,13 +40,17 @@ static void readLatents(ConfigReader &config, DecoderSpec &spec, int64_t default
   latent.down = "self_attn.kv_a_proj_with_mqa";
   latent.norm = "self_attn.kv_a_layernorm";
   latent.up = "self_attn.kv_b_proj";
+  if (hasTensor(source.model, ".self_attn.k_b_proj.weight")) { // as in a GGUF file
+    latent.keysApart = "self_attn.k_b_proj";
+    latent.valuesApart = "self_attn.v_b_proj";
+  }
   attention.latent = latent;
 }
 
 /// The same with rotation, where scores have the magnitude of stretched contexts squared.
 static void readRotatedLatents(const DecoderSource &source, DecoderSpec &spec) {
   readRotary(source, spec);
-  readLatents(source.config, spec, /*defaultQueryRank=*/1536);
+  readLatents(source, spec, /*defaultQueryRank=*/1536);
   const double magnitude = spec.attention.rotary[0].allMagnitude;
   spec.attention.scale *= magnitude * magnitude;
 }
@@ -250,7 +255,7 @@ static DecoderSpec readKimiLinear(const DecoderSource &source) {
   spec.positionsKey = positions;
   if (!config.getBool("mla_use_nope", true))
     config.fail("mla_use_nope is false: rotary embedding is not supported by the kimi_linear family");
-  readLatents(config, spec, /*defaultQueryRank=*/0);
+  readLatents(source, spec, /*defaultQueryRank=*/0);
   spec.attention.latent->normOf = spec.norm;
   setMixers(spec, Mixer::DeltaRule, readKimiDelta(config, spec));
   if (config.getRaw("num_experts"))

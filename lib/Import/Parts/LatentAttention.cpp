@@ -14,20 +14,28 @@ using artifact::Reshape;
 using artifact::Slice;
 using huggingface::Init;
 
-/// A matrix for each head, [rows, rank] of the tensor's rows [begin, end) of the head; transposed where queries are
-/// multiplied by it.
-static void addUp(const ParameterScope &weights, const AttentionSpec &attention, const std::string &symbol,
-                  int64_t begin, int64_t end, bool isTransposed) {
+/// The tensor of each head's matrix, [out, in], of `attention`'s latents: keys', by which queries are multiplied, or
+/// values'.
+static artifact::Source sourceOf(const std::string &tensors, const AttentionSpec &attention, bool isOfKeys) {
   const LatentSpec &l = *attention.latent;
-  const int64_t heads = attention.heads, rows = attention.headDim - l.rotated + l.valueDim;
-  std::vector<artifact::Transform> steps = {Reshape{{heads, rows, l.rank}}, Slice{1, begin, end}};
-  if (isTransposed)
+  const int64_t heads = attention.heads, plain = attention.headDim - l.rotated, rows = plain + l.valueDim;
+  const int64_t out = isOfKeys ? l.rank : l.valueDim, in = isOfKeys ? plain : l.rank;
+  const std::string &apart = isOfKeys ? l.keysApart : l.valuesApart;
+  if (!apart.empty())
+    return {tensors + apart + ".weight", {heads, out, in}, {Reshape{{heads * out, in}}}};
+  std::vector<artifact::Transform> steps = {Reshape{{heads, rows, l.rank}},
+                                            isOfKeys ? Slice{1, 0, plain} : Slice{1, plain, rows}};
+  if (isOfKeys)
     steps.push_back(artifact::Transpose{{0, 2, 1}});
-  const int64_t out = isTransposed ? l.rank : end - begin, in = isTransposed ? end - begin : l.rank;
   steps.push_back(Reshape{{heads * out, in}});
+  return {tensors + l.up + ".weight", {heads * rows, l.rank}, steps};
+}
+
+static void addUp(const ParameterScope &weights, const AttentionSpec &attention, const std::string &symbol,
+                  bool isOfKeys) {
   weights.parameters.addTransformed(weights.symbols + symbol + ".weight",
-                                    {weights.tensors + l.up + ".weight", {heads * rows, l.rank}, steps},
-                                    Init::weight(l.rank), weights.stack);
+                                    sourceOf(weights.tensors, attention, isOfKeys),
+                                    Init::weight(attention.latent->rank), weights.stack);
 }
 
 /// Each head of x [tokens, heads, in] times its matrix of PART.weight, [heads * out, in].
@@ -70,7 +78,7 @@ LatentHeads importing::walkLatents(const Walk &walk, const StackSpec &stack, Val
   LatentHeads heads;
   walk.declareLast({l.norm, l.keyUp()}, [&] {
     Value query = queries(l.plainQuery(), 0, plain);
-    walk.declare([&](const ParameterScope &weights) { addUp(weights, a, l.keyUp(), 0, plain, /*isTransposed=*/true); });
+    walk.declare([&](const ParameterScope &weights) { addUp(weights, a, l.keyUp(), /*isOfKeys=*/true); });
     heads.query = walk.emit([&](const Scope &scope) { return multiplyHeads(scope, query, l.keyUp()); });
     heads.rotatedQuery = rotate(queries(l.rotatedQuery(), plain, a.headDim), l.rotatedQuery());
     Value latent = walk.norm(latents(l.latent(), 0, l.rank), l.norm, l.normOf, l.rank);
@@ -84,9 +92,6 @@ LatentHeads importing::walkLatents(const Walk &walk, const StackSpec &stack, Val
 Value importing::expandLatents(const Walk &walk, const StackSpec &stack, Value mixed) {
   const AttentionSpec &a = stack.attention;
   const LatentSpec &l = *a.latent;
-  const int64_t plain = a.headDim - l.rotated;
-  walk.declare([&](const ParameterScope &weights) {
-    addUp(weights, a, l.valueUp(), plain, plain + l.valueDim, /*isTransposed=*/false);
-  });
+  walk.declare([&](const ParameterScope &weights) { addUp(weights, a, l.valueUp(), /*isOfKeys=*/false); });
   return walk.emit([&](const Scope &scope) { return multiplyHeads(scope, mixed, l.valueUp()); });
 }

@@ -49,8 +49,10 @@ struct LatentSpec {
   int64_t queryRank = 0;                       ///< channels of the queries' own latent; 0: none
   std::string queryDown, queryNorm, queryUp;   ///< where they have one; `queryUp` alone where they have none
   std::string down, norm, up;                  ///< rows of latent and rotated key; rows of key and value of each head
-  NormSpec normOf;                             ///< of both latents; most configs have no epsilon of it
-  bool hasDownBias = false;                    ///< of `queryDown` and `down`
+  std::string keysApart,
+      valuesApart;          ///< [heads, rank, channels] and [heads, channels, rank] in place of `up`, or empty
+  NormSpec normOf;          ///< of both latents; most configs have no epsilon of it
+  bool hasDownBias = false; ///< of `queryDown` and `down`
 
   /// The parts that a module has of a tensor: of a head's query without a position and with one, of the latent and the
   /// rotated key, of a head's key and value.

@@ -131,14 +131,40 @@ CASES = {
     "olmo2": ({**SIZES, "model_type": "olmo2"}, {}),
     "smollm3": ({**SIZES, "model_type": "smollm3", "rope_theta": 2e6, "num_hidden_layers": 5, "tie_word_embeddings": True}, {}),
 }
+LATENTS = {**SIZES, "num_hidden_layers": 3, "kv_lora_rank": 32, "q_lora_rank": 24, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 12}
+GROUPS = {"n_routed_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 24, "n_group": 4, "topk_group": 2, "routed_scaling_factor": 2.5}
+YARN = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16, "beta_fast": 32, "beta_slow": 1}
+
+
+def together(tensors):
+    """Keys and values of latents in one tensor, as files before April 2025 have them."""
+    for name in [name for name in tensors if "attn_k_b" in name]:
+        keys, values = tensors.pop(name).swapaxes(1, 2), tensors.pop(name.replace("attn_k_b", "attn_v_b"))
+        both = numpy.concatenate([keys, values], axis=1)
+        tensors[name.replace("attn_k_b", "attn_kv_b")] = both.reshape(-1, both.shape[-1])
+
+
+# Such files have the tensors of a directory.
+OLD_LATENTS = {"deepseek2.attention.key_length_mla": None, "deepseek2.attention.value_length_mla": None, "deepseek2.attention.key_length": 24,
+               "deepseek2.attention.value_length": 12, "deepseek2.attention.head_count_kv": 6}
+CASES |= {
+    "deepseek2-old": ({**LATENTS, **GROUPS, "model_type": "deepseek_v2", "first_k_dense_replace": 1, "n_shared_experts": 2, "topk_method": "group_limited_greedy",
+                       "rope_scaling": {**YARN, "mscale": 0.707, "mscale_all_dim": 0.707}}, {"changes": together, "keys": OLD_LATENTS}),
+    "deepseek2-old-greedy": ({**LATENTS, **GROUPS, "model_type": "deepseek_v2", "q_lora_rank": None, "n_shared_experts": None, "n_group": 1, "topk_group": 1, "topk_method": "greedy",
+                              "rope_scaling": None}, {"changes": together, "keys": {**OLD_LATENTS, "deepseek2.expert_gating_func": None}}),
+    "deepseek2-old-v3": ({**LATENTS, **GROUPS, "model_type": "deepseek_v3", "first_k_dense_replace": 1, "n_shared_experts": 1, "rms_norm_eps": 1e-5, "norm_topk_prob": True,
+                          "rope_scaling": {**YARN, "mscale": 1.0, "mscale_all_dim": 1.0}}, {"changes": together, "keys": OLD_LATENTS}),
+}
 DELTA = {**SIZES, "head_dim": 16, "num_hidden_layers": 4, "linear_num_key_heads": 2, "linear_num_value_heads": 6, "linear_key_head_dim": 8, "linear_value_head_dim": 8,
          "linear_conv_kernel_dim": 4, "full_attention_interval": 3}
 FACTORS = {"embedding_multiplier": 3.0, "logits_scaling": 6.0, "residual_multiplier": 0.4, "attention_multiplier": 0.2}
 MAMBA = {"layer_types": ["mamba", "attention", "mamba"], "num_hidden_layers": 3, "mamba_n_heads": 12, "mamba_d_head": 8, "mamba_expand": 2, "mamba_n_groups": 1,
          "mamba_d_state": 16, "mamba_d_conv": 4}
 SHARED = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 24, "shared_expert_intermediate_size": 36}
-# Heads of values lie in another order, or tensors of a directory are several; test/Execute/gguf_random.py compares what they compute.
+# Heads of values, or keys of latents, lie in another order, or tensors of a directory are several; test/Execute/gguf_random.py compares what they compute.
 MOVED = {
+    "deepseek2": ({**LATENTS, **GROUPS, "model_type": "deepseek_v3", "first_k_dense_replace": 1, "n_shared_experts": 1, "norm_topk_prob": True, "rope_scaling": None}, {}),
+    "deepseek2-dense": ({**LATENTS, "model_type": "deepseek_v3", "first_k_dense_replace": 3, "rope_scaling": None}, {}),
     "qwen35": ({**DELTA, "model_type": "qwen3_5_text"}, {}),
     "qwen3-next": ({**DELTA, "model_type": "qwen3_next", **SHARED}, {}),
     "gemma4-experts": ({**GEMMA4, "hidden_size_per_layer_input": 0, "enable_moe_block": True, "num_experts": 5, "top_k_experts": 2, "moe_intermediate_size": 24}, {}),

@@ -152,6 +152,9 @@ FACTORS = {"rope_freqs.weight": numpy.array([1, 1, 2, 1e30], numpy.float32)}
 for name, architecture, layers, more, change, texts in [
         ("gating", "lfm2moe", 1, {"shortconv__l_cache": 3, "expert_feed_forward_length": 8, "expert_count": 2, "expert_used_count": 1, "expert_gating_func": 1}, None,
          ('"lfm2moe.expert_gating_func"', "must be 2")),
+        ("rotated", "deepseek2", 1, {"attention__kv_lora_rank": 16}, None, ('"deepseek2.rope.dimension_count"', "all 8 channels of a head, but must be fewer")),
+        ("columns", "deepseek2", 1, {"attention__kv_lora_rank": 16, "rope__dimension_count": 4, "expert_count": 2, "expert_used_count": 1}, None,
+         ('"deepseek2.expert_feed_forward_length"', "does not have it")),
         ("inner-of-heads", "qwen35", 1, {**DELTA, "ssm__inner_size": 30}, None, ('"qwen35.ssm.inner_size"', "30 is not a multiple of ssm.time_step_rank, 4")),
         ("inner-of-width", "granitehybrid", 1, {**DELTA, "ssm__inner_size": 48}, None, ('"granitehybrid.ssm.inner_size"', "48 is not a multiple of embedding_length")),
         ("no-inner", "qwen3next", 1, {key: value for key, value in DELTA.items() if "inner" not in key}, None, ('"qwen3next.ssm.inner_size"', "does not have it")),

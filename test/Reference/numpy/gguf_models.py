@@ -53,13 +53,16 @@ GEMMA4 = {**BEHIND, "model.embed_tokens_per_layer": "per_layer_token_embd", "mod
 # Tensors without an end of their own.
 GEMMA4_BARE = {"layer_scalar": "layer_output_scale.weight", "router.scale": "ffn_gate_inp.scale", "router.per_expert_scale": "ffn_down_exps.scale",
                "experts.gate_up_proj": "ffn_gate_up_exps.weight", "experts.down_proj": "ffn_down_exps.weight"}
+DEEPSEEK = {**EXPERTS, "self_attn.q_a_proj": "attn_q_a", "self_attn.q_a_layernorm": "attn_q_a_norm", "self_attn.q_b_proj": "attn_q_b",
+            "self_attn.kv_a_proj_with_mqa": "attn_kv_a_mqa", "self_attn.kv_a_layernorm": "attn_kv_a_norm", "self_attn.kv_b_proj": "attn_kv_b",
+            "mlp.shared_experts.gate_proj": "ffn_gate_shexp", "mlp.shared_experts.up_proj": "ffn_up_shexp", "mlp.shared_experts.down_proj": "ffn_down_shexp"}
 GRANITE = {**USUAL, "block_sparse_moe.router.layer": "ffn_gate_inp", "shared_mlp.output_linear": "ffn_down_shexp"}
 DELTA = {**EXPERTS, "post_attention_layernorm": "post_attention_norm"}
 PLAIN = {**USUAL, "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
 
 # model_type -> (architecture, names, whether channels that rotate together become neighbors)
 FAMILIES = {
-    "bloom": ("bloom", BLOOM, False), "cohere": ("command-r", USUAL, False), "cohere2": ("cohere2", USUAL, False), "falcon": ("falcon", BLOOM, False),
+    "bloom": ("bloom", BLOOM, False), "cohere": ("command-r", USUAL, False), "cohere2": ("cohere2", USUAL, False), "deepseek_v2": ("deepseek2", DEEPSEEK, False), "deepseek_v3": ("deepseek2", DEEPSEEK, False), "falcon": ("falcon", BLOOM, False),
     "gemma": ("gemma", USUAL, False), "gemma2": ("gemma2", BEHIND, False), "gemma3_text": ("gemma3", BEHIND, False), "gemma4_text": ("gemma4", GEMMA4, False), "gpt2": ("gpt2", GPT2, False),
     "glm4": ("glm4", GLM4, False), "gpt_oss": ("gpt-oss", GPT_OSS, False), "gpt_neox": ("gptneox", NEOX, False), "granite": ("granite", USUAL, True), "granitemoe": ("granitemoe", GRANITE, True), "granitemoehybrid": ("granitehybrid", GRANITE, True), "gpt_bigcode": ("starcoder", GPT2, False), "lfm2": ("lfm2", LFM2, False), "lfm2_moe": ("lfm2moe", LFM2, False),
     "llama": ("llama", USUAL, True), "mistral": ("llama", USUAL, True), "mixtral": ("llama", MIXTRAL, True),
@@ -128,7 +131,9 @@ def rotary(config, channels):
     if kind == "yarn":
         keys |= {"rope.scaling.original_context_length": given["original_max_position_embeddings"]}
         keys |= {f"rope.scaling.yarn_{name}": float(given[name]) for name in ("beta_fast", "beta_slow") if name in given}
-        if "mscale_all_dim" in given:
+        if "kv_lora_rank" in config:
+            keys["rope.scaling.yarn_log_multiplier"] = 0.1 * given["mscale_all_dim"]
+        elif "mscale_all_dim" in given:
             keys |= {"rope.scaling.yarn_log_multiplier": float(given["mscale_all_dim"]), "attention.temperature_scale": float(given["llama_4_scaling_beta"])}
         if "attention_factor" in given:
             keys["rope.scaling.attn_factor"] = given["attention_factor"] / (0.1 * numpy.log(given["factor"]) + 1)
@@ -164,6 +169,8 @@ def metadata(config):
     if family == "gemma4_text":
         more, extra = gemma4(config, channels, keyHeads)
         keys, tensors = keys | more, extra
+    if "kv_lora_rank" in config:
+        keys |= latents(config)
     if "shared_intermediate_size" in config:
         keys["expert_shared_feed_forward_length"] = config["shared_intermediate_size"]
     if family == "granitemoehybrid":
@@ -207,7 +214,7 @@ def metadata(config):
     if family in ("gpt_neox", "stablelm"):
         keys["use_parallel_residual"] = config.get("use_parallel_residual", True)
     if "num_experts_per_tok" in config:
-        keys |= {"expert_count": value(config, "num_experts", "num_local_experts"), "expert_used_count": config["num_experts_per_tok"]}
+        keys |= {"expert_count": value(config, "num_experts", "num_local_experts", "n_routed_experts"), "expert_used_count": config["num_experts_per_tok"]}
     if "moe_intermediate_size" in config:
         keys["expert_feed_forward_length"] = config["moe_intermediate_size"]
     if "shared_expert_intermediate_size" in config:
@@ -239,6 +246,31 @@ def gemma4(config, channels, keyHeads):
         keys |= {"expert_count": config["num_experts"], "expert_used_count": config["top_k_experts"]}
     turned = int(whole * rope["full_attention"]["partial_rotary_factor"] / 2)
     return keys, {"rope_freqs.weight": numpy.array([1.0] * turned + [1e30] * (whole // 2 - turned), numpy.float32)}
+
+
+def latents(config):
+    """Keys of latent attention, and of its families' experts."""
+    rank, rotated, plain = config["kv_lora_rank"], config["qk_rope_head_dim"], config["qk_nope_head_dim"]
+    keys = {"attention.head_count_kv": 1, "attention.key_length": rank + rotated, "attention.value_length": rank, "attention.key_length_mla": plain + rotated,
+            "attention.value_length_mla": config["v_head_dim"], "attention.kv_lora_rank": rank, "rope.dimension_count": rotated,
+            "leading_dense_block_count": config.get("first_k_dense_replace", 0), "expert_shared_count": config.get("n_shared_experts") or 0}
+    if config.get("q_lora_rank"):
+        keys["attention.q_lora_rank"] = config["q_lora_rank"]
+    if "n_routed_experts" not in config:
+        keys["expert_feed_forward_length"] = config["intermediate_size"]
+    else:
+        keys |= {"expert_count": config["n_routed_experts"], "expert_group_count": config["n_group"], "expert_group_used_count": config["topk_group"],
+                 "expert_gating_func": 2 if config["model_type"] == "deepseek_v3" else 1, "expert_weights_scale": float(config["routed_scaling_factor"])}
+        if config.get("norm_topk_prob"):
+            keys["expert_weights_norm"] = True
+    return keys
+
+
+def heads_of_latents(config, array):
+    """{name in a layer: array} of the rows that make keys and values of latents."""
+    plain = config["qk_nope_head_dim"]
+    heads = array.reshape(config["num_attention_heads"], -1, array.shape[-1])
+    return {"attn_k_b.weight": heads[:, :plain].swapaxes(1, 2), "attn_v_b.weight": heads[:, plain:]}
 
 
 def state_space(config):
@@ -359,14 +391,19 @@ def tensors(config, checkpoint, fused=False):
         if family == "gpt_oss" and words[:2] == ["mlp", "experts"]:
             found |= experts_in_turn(layer + "ffn_", end, array)
             continue
+        if words[-1] == "kv_b_proj":
+            found |= {layer + own: part for own, part in heads_of_latents(config, array).items()}
+            continue
         expert = next((word for word in words[1:] if word.isdigit()), None)
         if family == "gpt_oss" and end == "sinks":
             end = "weight"
         if end == "expert_bias":
             end = "bias"
+        if end == "e_score_correction_bias":
+            words, end = ["exp_probs_b"], "bias"
         if words == ["conv", "conv"]:
             array = array[:, 0]
-        part = names[".".join("{}" if word == expert else word for word in words)]
+        part = words[0] if words[0] == "exp_probs_b" else names[".".join("{}" if word == expert else word for word in words)]
         if turns and part in ("attn_q", "attn_k"):
             array = neighbors(array, heads if part == "attn_q" else keyHeads)
         if family in AROUND_ONE and part.endswith("norm") and end == "weight":

@@ -148,6 +148,19 @@ TEST_P(EachFormat, Rows) {
   EXPECT_EQ(written(parameter, reader, 64), whole);
 }
 
+TEST_P(EachFormat, RowsThatBecomeSeveral) {
+  // Rows of six blocks as three rows of two, of which those of the middle are 1, 4, 7 and so on; more than are read at
+  // once.
+  const Blocks blocks(random, reader, "a", format, 700, 6);
+  Parameter parameter = parameterOf(format, Layout::RowMajor, {2100, 2 * format.block});
+  parameter.sources = {{"a", {700, 6 * format.block}, {Reshape{{2100, 2 * format.block}}}}};
+  const std::vector<std::byte> whole = written(parameter, reader, uint64_t(1) << 30);
+  for (int64_t row = 0; row < 2100; ++row)
+    for (int64_t i = 0; i < 2; ++i)
+      ASSERT_TRUE(isSame(blockAt(whole, 1, 2, row, i), blocks.at(row / 3, row % 3 * 2 + i))) << row << " " << i;
+  EXPECT_EQ(written(parameter, reader, 4096 + 64), whole);
+}
+
 TEST_P(EachFormat, PlanesHoldAllBits) {
   // Every byte of a unit's codes belongs to one plane, and planes have as many bits as codes.
   const BlockLayout layout(format, 1);
@@ -182,6 +195,9 @@ TEST(BlockWriter, RefusesWhatIsNotAlongBlocks) {
   parameter = parameterOf(format, Layout::Panels, {128, 256});
   parameter.sources = {{"a", {256, 512}, {Slice{1, 128, 256}, Transpose{{1, 0}}}}};
   fails(parameter, "rows of 128 are no whole blocks of 256");
+  parameter = parameterOf(format, Layout::RowMajor, {512, 256});
+  parameter.sources = {{"a", {256, 512}, {Reshape{{256, 256, 2}}, Transpose{{0, 2, 1}}, Reshape{{512, 256}}}}};
+  fails(parameter, "source 'a' gives [512, 256], not along its blocks");
   parameter = parameterOf(*findBlockFormat("Q5_K"), Layout::Panels, {512, 256});
   parameter.sources = {{"a", {256, 512}, {Transpose{{1, 0}}}}};
   fails(parameter, "tensor 'a' is no [256, 512] in blocks of Q5_K");

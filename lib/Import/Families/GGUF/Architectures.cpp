@@ -195,6 +195,21 @@ constexpr Rename gemma4[] = {
     {"post_ffw_norm_2", "post_feedforward_layernorm_2"},
 };
 
+constexpr Rename deepSeek2[] = {
+    {"attn_q_a", "self_attn.q_a_proj"},
+    {"attn_q_a_norm", "self_attn.q_a_layernorm"},
+    {"attn_q_b", "self_attn.q_b_proj"},
+    {"attn_kv_a_mqa", "self_attn.kv_a_proj_with_mqa"},
+    {"attn_kv_a_norm", "self_attn.kv_a_layernorm"},
+    {"attn_k_b", "self_attn.k_b_proj"},
+    {"attn_v_b", "self_attn.v_b_proj"},
+    {"attn_kv_b", "self_attn.kv_b_proj"}, // of files before April 2025
+    {"exp_probs_b.bias", "mlp.gate.e_score_correction_bias", Bare},
+    {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
+    {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
+    {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
+};
+
 constexpr Rename gptNeoX[] = {
     {"token_embd", "gpt_neox.embed_in"},
     {"output_norm", "gpt_neox.final_layer_norm"},
@@ -245,6 +260,7 @@ constexpr Architecture table[] = {
     {.name = "bloom", .describe = describeBloom, .tensors = {bloom}, .layer = ofGPT},
     {.name = "cohere2", .describe = describeCohere2, .tensors = {usual}},
     {.name = "command-r", .describe = describeCohere, .tensors = {usual}},
+    {.name = "deepseek2", .describe = describeDeepSeek2, .tensors = {deepSeek2, experts, usual}},
     {.name = "falcon", .describe = describeFalcon, .tensors = {falconOfTwoNorms, bloom}, .layer = ofGPT, .onlyWith = "attn_norm_2.weight"},
     {.name = "falcon", .describe = describeFalcon, .tensors = {bloom}, .layer = ofGPT},
     {.name = "gemma", .describe = describeGemma, .tensors = {usual}, .normsHoldOne = true},

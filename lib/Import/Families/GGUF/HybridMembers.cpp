@@ -52,7 +52,7 @@ static std::pair<int64_t, int64_t> readStateHeads(Translation &t) {
 /// What the architectures with the gated delta rule have.
 static void describeDeltaRule(Translation &t, const char *modelType, const MemberNames &names = {}) {
   t.setDecoder(modelType, names);
-  setRotary(t, /*isPartial=*/true);
+  setRotary(t, Rotated::Share);
   t.pass("rope.dimension_sections"); // of images: a token of a text has the same position in all
   t.set("full_attention_interval", t.integer("full_attention_interval", 1, 1 << 17).value_or(4));
   const auto [heads, channels] = readStateHeads(t);

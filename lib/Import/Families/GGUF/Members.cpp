@@ -52,7 +52,7 @@ void importing::describeLlama(Translation &t) {
 void importing::describeMistral3(Translation &t) {
   const double growth = t.number("attention.temperature_scale").value_or(0);
   t.setDecoder(growth != 0 ? "ministral3" : "mistral");
-  setRotary(t, /*isPartial=*/false, /*hasMagnitudes=*/true);
+  setRotary(t, Rotated::All, Magnitudes::OfScores);
   t.integer("expert_count", 0, 0);
   t.integer("expert_used_count", 0, 0);
   if (growth == 0)
@@ -157,7 +157,7 @@ void importing::describeGemma3(Translation &t) {
 
 void importing::describePhi3(Translation &t) {
   t.setDecoder("phi3");
-  setRotary(t, /*isPartial=*/true);
+  setRotary(t, Rotated::Share);
   if (std::optional<int64_t> window = t.integer("attention.sliding_window", 0, mostWindow); window && *window > 0)
     t.set("sliding_window", *window);
 }

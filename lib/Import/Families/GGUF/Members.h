@@ -12,6 +12,7 @@ namespace rapt::importing {
 void describeBloom(Translation &t);
 void describeCohere2(Translation &t);
 void describeCohere(Translation &t);
+void describeDeepSeek2(Translation &t);
 void describeFalcon(Translation &t);
 void describeGemma(Translation &t);
 void describeGemma2(Translation &t);

@@ -36,12 +36,12 @@ void importing::describeOlmo2(Translation &t) {
 
 void importing::describePhi2(Translation &t) {
   t.setDecoder("phi", {.headDim = "", .epsilon = "layer_norm_eps"});
-  setRotary(t, /*isPartial=*/true);
+  setRotary(t, Rotated::Share);
 }
 
 void importing::describeStableLM(Translation &t) {
   t.setDecoder("stablelm", {.headDim = "", .epsilon = "layer_norm_eps"});
-  setRotary(t, /*isPartial=*/true);
+  setRotary(t, Rotated::Share);
   t.set("use_qkv_bias", hasQueryBias(t));
   t.set("qk_layernorm", t.hasInLayers("attn_q_norm.weight"));
   t.pass("use_parallel_residual"); // which some writers set for all: the norm tells
@@ -111,19 +111,19 @@ void importing::describeOlmoe(Translation &t) {
 
 void importing::describeNemotron(Translation &t) {
   t.setDecoder("nemotron", {.epsilon = "norm_eps"});
-  setRotary(t, /*isPartial=*/true);
+  setRotary(t, Rotated::Share);
   setBiases(t, true);
 }
 
 void importing::describeGlm4(Translation &t) {
   t.setDecoder("glm4");
-  setRotary(t, /*isPartial=*/true);
+  setRotary(t, Rotated::Share);
   t.set("attention_bias", hasQueryBias(t));
 }
 
 void importing::describeGPTNeoX(Translation &t) {
   t.setDecoder("gpt_neox", {.keyHeads = "", .headDim = "", .epsilon = "layer_norm_eps"});
-  setRotary(t, /*isPartial=*/true);
+  setRotary(t, Rotated::Share);
   t.set("use_parallel_residual", t.boolean("use_parallel_residual", true));
   t.set("attention_bias", t.hasInLayers("attn_qkv.bias"));
 }
@@ -172,4 +172,65 @@ void importing::describeGptOss(Translation &t) {
     t.set("sliding_window", *window);
   setWindowedLayers(t, 2);
   t.set("attention_bias", t.hasInLayers("attn_q.bias"));
+}
+
+/// The groups of experts, of which a token's are chosen within some. Files before 2025 do not have the published ones.
+static void setExpertGroups(Translation &t, bool isThird, int64_t experts) {
+  std::optional<int64_t> groups = t.integer("expert_group_count", 1, mostExperts),
+                         kept = t.integer("expert_group_used_count", 1, mostExperts);
+  const bool isPublished = experts == (isThird ? 256 : 160);
+  if (!groups && isPublished) {
+    groups = 8;
+    kept = isThird ? 4 : 3;
+    t.assume("n_group", "that the experts of a token are within " + std::to_string(*kept) +
+                            " of 8 groups, as in the published model of as many experts: the file does not say it; "
+                            "--config-key=n_group=N and --config-key=topk_group=N give others");
+  }
+  t.set("n_group", groups.value_or(1));
+  t.set("topk_group", kept.value_or(1));
+  if (!isThird)
+    t.set("topk_method", groups.value_or(1) > 1 ? "group_limited_greedy" : "greedy");
+}
+
+/// Latent attention: DeepSeek V2, or with scores by sigmoid V3 and its relatives.
+void importing::describeDeepSeek2(Translation &t) {
+  const std::optional<int64_t> experts = t.integer("expert_count", 0, mostExperts),
+                               scores = t.integer("expert_gating_func", 0, 2);
+  const bool hasExperts = experts.value_or(0) > 0,
+             isThird = !hasExperts || scores == 2 || (!scores && t.hasInSomeLayer("exp_probs_b.bias"));
+  t.setDecoder(isThird ? "deepseek_v3" : "deepseek_v2",
+               {.keyHeads = "", .headDim = "qk_head_dim", .haveOwnValues = true});
+  setRotary(t, Rotated::Apart, Magnitudes::Equal);
+  const DecoderSizes &s = t.sizes();
+  const int64_t rotated = t.integer("rope.dimension_count", 1, s.channels).value_or(s.channels);
+  if (rotated == s.channels)
+    t.fail("rope.dimension_count", "all " + std::to_string(rotated) + " channels of a head, but must be fewer");
+  t.set("qk_nope_head_dim", s.channels - rotated);
+  t.set("v_head_dim", s.valueChannels);
+  t.set("kv_lora_rank", t.required("attention.kv_lora_rank", 1, mostRank));
+  if (const int64_t rank = t.integer("attention.q_lora_rank", 0, mostRank).value_or(0))
+    t.set("q_lora_rank", rank);
+  else
+    t.set("q_lora_rank", json::Value());
+  setBiases(t, !isThird);
+  const int64_t dense = t.integer("leading_dense_block_count", 0, s.layers).value_or(0);
+  t.set("first_k_dense_replace", hasExperts ? dense : s.layers);
+  const std::optional<int64_t> columns = t.integer("expert_feed_forward_length", 1, mostInner);
+  const int64_t shared = t.integer("expert_shared_count", 0, mostExperts).value_or(0);
+  const double scale = factorOf(t, "expert_weights_scale", 1);
+  const bool isNormalized = t.boolean("expert_weights_norm", false);
+  if (!hasExperts) {
+    t.pass("expert_used_count");
+    return;
+  }
+  setExperts(t, "n_routed_experts", "moe_intermediate_size", columns.value_or(1));
+  if (!columns)
+    t.fail("expert_feed_forward_length", "the file does not have it");
+  if (shared > 0)
+    t.set("n_shared_experts", shared);
+  else
+    t.set("n_shared_experts", json::Value());
+  t.set("routed_scaling_factor", scale);
+  t.set("norm_topk_prob", isNormalized);
+  setExpertGroups(t, isThird, *experts);
 }

@@ -25,7 +25,7 @@ json::Object longRope(const std::vector<double> &ofShort, const std::vector<doub
 }
 
 /// The factor of cosines and sines is `times` that of the family.
-json::Object yarn(Translation &t, double factor, int64_t original, double times, bool hasMagnitudes) {
+json::Object yarn(Translation &t, double factor, int64_t original, double times, Magnitudes magnitudes) {
   json::Object scaling = {{"rope_type", json::Value("yarn")},
                           {"factor", json::Value(factor)},
                           {"original_max_position_embeddings", json::Value(original)}};
@@ -35,10 +35,12 @@ json::Object yarn(Translation &t, double factor, int64_t original, double times,
   if (std::optional<double> slow = t.number("rope.scaling.yarn_beta_slow"))
     scaling.emplace_back("beta_slow", *slow);
   if (const double all = t.number("rope.scaling.yarn_log_multiplier").value_or(0); all != 0) {
-    if (!hasMagnitudes)
+    if (magnitudes == Magnitudes::None)
       t.fail("rope.scaling.yarn_log_multiplier", "yarn with it is not supported for this architecture");
-    scaling.emplace_back("mscale", 1.0); // which files do not have
-    scaling.emplace_back("mscale_all_dim", all);
+    // Of seven digits, as config.json has them: a tenth of 0.707 times ten is another number.
+    const double ofScores = magnitudes == Magnitudes::Equal ? std::round(all * 1e8) / 1e7 : all;
+    scaling.emplace_back("mscale", magnitudes == Magnitudes::Equal ? ofScores : 1.0);
+    scaling.emplace_back("mscale_all_dim", ofScores);
   }
   t.pass("rope.scaling.yarn_ext_factor");
   t.pass("rope.scaling.yarn_attn_factor"); // computed from the factor
@@ -48,7 +50,7 @@ json::Object yarn(Translation &t, double factor, int64_t original, double times,
 }
 
 /// rope_scaling; empty: there is none.
-json::Object readScaling(Translation &t, int64_t rotated, bool hasMagnitudes) {
+json::Object readScaling(Translation &t, int64_t rotated, Magnitudes magnitudes) {
   const int64_t positions = t.required("context_length", 1, mostPositions);
   const int64_t original = t.integer("rope.scaling.original_context_length", 1, mostPositions).value_or(positions);
   std::string type = t.text("rope.scaling.type");
@@ -68,7 +70,7 @@ json::Object readScaling(Translation &t, int64_t rotated, bool hasMagnitudes) {
     return longRope(factors, factors, positions, times);
   }
   if (type == "yarn")
-    return yarn(t, factor, original, times, hasMagnitudes);
+    return yarn(t, factor, original, times, magnitudes);
   if (type == "longrope")
     t.fail("rope.scaling.type", "longrope without the tensors rope_factors_long.weight and rope_factors_short.weight");
   else if (!type.empty() && type != "none" && type != "linear")
@@ -84,13 +86,15 @@ json::Object readScaling(Translation &t, int64_t rotated, bool hasMagnitudes) {
 
 } // namespace
 
-void importing::setRotary(Translation &t, bool isPartial, bool hasMagnitudes) {
+void importing::setRotary(Translation &t, Rotated which, Magnitudes magnitudes) {
   const int64_t channels = t.sizes().channels;
   const int64_t rotated = t.integer("rope.dimension_count", 1, channels).value_or(channels);
   t.set("rope_theta", t.number("rope.freq_base").value_or(10000));
   if (rotated % 2 != 0)
     t.fail("rope.dimension_count", std::to_string(rotated) + " is odd: two channels rotate by one angle");
-  if (isPartial) {
+  if (which == Rotated::Apart) {
+    t.set("qk_rope_head_dim", rotated);
+  } else if (which == Rotated::Share) {
     double share = double(rotated) / double(channels); // as many channels again where it is rounded down
     while (int64_t(double(channels) * share) < rotated)
       share = std::nextafter(share, 2);
@@ -99,6 +103,6 @@ void importing::setRotary(Translation &t, bool isPartial, bool hasMagnitudes) {
     t.fail("rope.dimension_count", std::to_string(rotated) + " of the " + std::to_string(channels) +
                                        " channels of a head, which is not supported for this architecture");
   }
-  if (json::Object scaling = readScaling(t, rotated, hasMagnitudes); !scaling.empty())
+  if (json::Object scaling = readScaling(t, rotated, magnitudes); !scaling.empty())
     t.set("rope_scaling", std::move(scaling));
 }

@@ -145,15 +145,18 @@ void Translation::readSizes() {
   if (s.heads % s.keyHeads != 0 || std::ranges::any_of(s.keyHeadsOfLayers, [&](int64_t n) { return n && s.heads % n; }))
     fail("attention.head_count",
          std::to_string(s.heads) + " is not a multiple of attention.head_count_kv, " + std::to_string(s.keyHeads));
-  const std::optional<int64_t> channels = integer("attention.key_length", 1, mostChannels);
+  // Latent attention has both: of its heads, and of the latent that they share.
+  const std::string ofHeads = source.metadata().find(fullName("attention.key_length_mla")) ? "_mla" : "";
+  if (!ofHeads.empty()) {
+    integer("attention.key_length", 1, 2 * mostRank);
+    integer("attention.value_length", 1, mostRank);
+  }
+  const std::optional<int64_t> channels = integer("attention.key_length" + ofHeads, 1, mostChannels);
   if (!channels && s.width % s.heads != 0)
     fail("embedding_length", std::to_string(s.width) + " is not a multiple of attention.head_count, " +
                                  std::to_string(s.heads) + ", and there is no attention.key_length");
   s.channels = channels.value_or(std::max<int64_t>(1, s.width / s.heads));
-  const int64_t values = integer("attention.value_length", 1, mostChannels).value_or(s.channels);
-  if (values != s.channels)
-    fail("attention.value_length", std::to_string(values) + " differs from attention.key_length, " +
-                                       std::to_string(s.channels) + ", which is not supported");
+  s.valueChannels = integer("attention.value_length" + ofHeads, 1, mostChannels).value_or(s.channels);
   const gguf::Tensor *words = source.find("token_embd.weight");
   if (!words || words->dims.size() != 2)
     record(Error{shownPath(source.path()) + ": tensor \"token_embd.weight\" " +
@@ -218,6 +221,9 @@ void Translation::setDecoder(const char *modelType, const MemberNames &names) {
     set(names.headDim, s.channels);
   else if (s.channels * s.heads != s.width)
     fail("attention.key_length", std::to_string(s.channels) + " is not embedding_length / attention.head_count");
+  if (s.valueChannels != s.channels && !names.haveOwnValues)
+    fail("attention.value_length", std::to_string(s.valueChannels) + " differs from attention.key_length, " +
+                                       std::to_string(s.channels) + ", which is not supported");
   if (!s.attends.empty() && !names.hasOtherLayers)
     fail("attention.head_count_kv", "0: layers without attention are not supported for this architecture");
   if (!s.keyHeadsOfLayers.empty() && !names.haveOwnKeyHeads)

@@ -16,13 +16,14 @@ namespace rapt::importing {
 
 /// The largest sizes that are read.
 inline constexpr int64_t mostHeads = 1 << 12, mostChannels = 1 << 12, mostWindow = int64_t(1) << 30,
-                         mostExperts = 1 << 12, mostInner = 1 << 20, mostPositions = 1 << 24;
+                         mostExperts = 1 << 12, mostInner = 1 << 20, mostPositions = 1 << 24, mostRank = 1 << 16;
 
 /// Sizes that every decoder has. 1 where the file's are wrong, which is recorded.
 struct DecoderSizes {
   int64_t layers = 1, width = 1, heads = 1, keyHeads = 1;
   int64_t allLayers = 1;                 ///< with those behind them that predict further tokens
   int64_t channels = 1;                  ///< of a head
+  int64_t valueChannels = 1;             ///< of its values
   std::vector<bool> attends;             ///< for each layer, if some have no attention
   std::vector<int64_t> keyHeadsOfLayers; ///< if they differ; `keyHeads` is that of the first that attends
   int64_t vocabulary = 1;
@@ -35,6 +36,7 @@ struct MemberNames {
   bool hasRmsNorms = epsilon.starts_with("rms");
   bool hasOtherLayers = false;  ///< some layers may be without attention
   bool haveOwnKeyHeads = false; ///< layers may have different numbers of heads of keys
+  bool haveOwnValues = false;   ///< heads of values may have other channels than those of keys
 };
 
 /// Members of config.json that the user sets.
@@ -110,8 +112,21 @@ private:
   Status failure;
 };
 
-/// rope_theta, rope_scaling, and where `isPartial` the share of the channels that rotate. With `hasMagnitudes` a
-/// scaling of YaRN has mscale 1 and mscale_all_dim.
-void setRotary(Translation &t, bool isPartial = false, bool hasMagnitudes = false);
+/// Which channels of a head rotate.
+enum class Rotated : uint8_t {
+  All,
+  Share, ///< the first of them, partial_rotary_factor
+  Apart, ///< qk_rope_head_dim beside those of the head
+};
+
+/// What yarn's factor for scores is, mscale_all_dim, and that for cosines and sines, mscale, which files do not have.
+enum class Magnitudes : uint8_t {
+  None,
+  OfScores, ///< the file's; mscale is 1
+  Equal,    ///< ten times the file's, which is mscale, too
+};
+
+/// rope_theta, rope_scaling, and what tells `rotated`.
+void setRotary(Translation &t, Rotated rotated = Rotated::All, Magnitudes magnitudes = Magnitudes::None);
 
 } // namespace rapt::importing

@@ -5,6 +5,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import faults  # noqa: E402
+import numpy  # noqa: E402
 import gguf  # noqa: E402
 from gguf import Blocks  # noqa: E402
 
@@ -23,4 +24,11 @@ write("gemma2", {}, {**tensors, **norms}, "gemma2")
 plain = {name: array for name, array in tensors.items() if "ffn_gate" not in name}
 norms = {name.replace("weight", "bias"): array for name, array in plain.items() if "norm" in name}
 write("starcoder2", {"llama.attention.layer_norm_epsilon": 1e-5, "llama.attention.layer_norm_rms_epsilon": None}, {**plain, **norms}, "starcoder2")
+latents = {"attn_q": (48, 32), "attn_kv_a_mqa": (20, 32), "attn_kv_a_norm": (16,), "attn_k_b": (4, 16, 8), "attn_v_b": (4, 8, 16), "ffn_gate_inp": (160, 32),
+           "ffn_gate_exps": (160, 8, 32), "ffn_up_exps": (160, 8, 32), "ffn_down_exps": (160, 32, 8)}
+whole = {name: array for name, array in tensors.items() if not any(part in name for part in ("attn_k", "attn_v", "ffn_gate", "ffn_up", "ffn_down"))}
+write("deepseek2", {"llama.attention.head_count_kv": 1, "llama.attention.key_length": 20, "llama.attention.value_length": 16, "llama.attention.key_length_mla": 12,
+                    "llama.attention.value_length_mla": 8, "llama.attention.kv_lora_rank": 16, "llama.rope.dimension_count": 4, "llama.expert_count": 160,
+                    "llama.expert_used_count": 6, "llama.expert_feed_forward_length": 8},
+      {**whole, **{f"blk.0.{name}.weight": numpy.ones(shape, numpy.float32) for name, shape in latents.items()}}, "deepseek2")
 gguf.writeParts("part", faults.metadata(), tensors, 2)
