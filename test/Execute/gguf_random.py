@@ -85,6 +85,9 @@ CASES = {
     "deepseek2": (None, {**LATENTS, **V2}, {}),
     "deepseek2-v3": (None, {**LATENTS, "model_type": "deepseek_v3", "norm_topk_prob": True, "q_lora_rank": None}, {}),
     "deepseek2-q8": (None, {**LATENTS, **V2, "hidden_size": 64, "qk_nope_head_dim": 32, "v_head_dim": 32, "moe_intermediate_size": 32, "q_lora_rank": 32}, {"kind": "Q8_0"}),
+    "roberta-classes": (None, {"model_type": "roberta", "vocab_size": 61, "hidden_size": 48, "intermediate_size": 72, "num_hidden_layers": 2, "num_attention_heads": 4,
+                               "max_position_embeddings": 66, "pad_token_id": 1, "type_vocab_size": 1, "layer_norm_eps": 1e-5, "num_labels": 3,
+                               "architectures": ["RobertaForSequenceClassification"]}, {}),
     "gpt-oss": (None, GPT_OSS, {}),
     "gpt-oss-mxfp4": (None, GPT_OSS, {"kind": "MXFP4"}),
     "lfm2-q8": (None, {**LFM2, "hidden_size": 64, "num_attention_heads": 4}, {"kind": "Q8_0"}),
@@ -155,4 +158,4 @@ def check(name, options, directory):
     return random_models.check_decoder(options, command, directory, batches, reference, tolerance)
 
 
-MODELS = random_models.Models(check, CASES, ("gpt2", "llama-fused-parts", "llama3", "gemma2", "phi3-long-texts", "llama-q4-k-m", "phi3-q5-k-m", "gpt-oss", "qwen35-moe", "granitehybrid-q8", "gemma4-experts-q8", "deepseek2-q8"), evaluated=(), cells=None)
+MODELS = random_models.Models(check, CASES, ("gpt2", "llama-fused-parts", "llama3", "gemma2", "phi3-long-texts", "llama-q4-k-m", "phi3-q5-k-m", "gpt-oss", "qwen35-moe", "granitehybrid-q8", "gemma4-experts-q8", "deepseek2-q8", "roberta-classes"), evaluated=(), cells=None)

@@ -69,6 +69,7 @@ Expected<ModelDescription> ModelDescription::make(ModelParts parts, LoadOptions 
   model.shortName = std::move(parts.name);
   model.notes = std::move(parts.warnings);
   model.isOfConv1D = parts.hasConv1D;
+  model.modules = std::move(parts.modules);
   RAPT_RETURN_IF_ERROR(model.takeConfig(parts.path, json::Value(std::move(parts.config))));
   const std::string &tokenizer = model.options.tokenizer;
   if (tokenizer.empty()) {

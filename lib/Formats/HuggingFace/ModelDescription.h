@@ -28,6 +28,7 @@
 #include "lib/Formats/HuggingFace/AdapterTensors.h"
 #include "lib/Formats/HuggingFace/ConfigReader.h"
 #include "lib/Formats/HuggingFace/Precedence.h"
+#include "lib/Formats/HuggingFace/SentenceModules.h"
 #include "lib/Formats/HuggingFace/TensorRequest.h"
 #include "lib/Formats/HuggingFace/TensorTable.h"
 #include <functional>
@@ -59,6 +60,7 @@ struct ModelParts {
   json::Object config = {}; ///< the members of config.json
   TensorTable tensors = {}; ///< by the names that they have in a directory
   SideFiles files = {};     ///< those beside config.json that the file has
+  SideFiles modules = {};   ///< those of sentence-transformers that it stands for
   std::vector<std::string> warnings = {};
   bool hasConv1D = true; ///< see ModelDescription::hasConv1D
 };
@@ -131,6 +133,8 @@ public:
   /// vocab.json, merges.txt, vocab.txt, generation_config.json, chat_template.jinja, preprocessor_config.json. Absent
   /// ones are missing. labels.json holds the config's id2label and problem_type, where it has them.
   const SideFiles &files() const { return sideFiles; }
+  /// Those of sentence-transformers.
+  ModuleFiles moduleFiles() const { return {root, modules ? &*modules : nullptr}; }
   /// Adds a file that the family makes of the model's facts.
   void addFile(const std::string &name, std::string content) { sideFiles.insert_or_assign(name, std::move(content)); }
 
@@ -164,6 +168,7 @@ private:
   std::vector<TensorRequest> requested;
   std::vector<std::string> names;
   SideFiles sideFiles;
+  std::optional<SideFiles> modules; ///< none: those of the directory
   std::vector<std::string> notes;
 };
 

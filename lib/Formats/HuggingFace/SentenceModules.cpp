@@ -11,6 +11,7 @@ namespace rapt::huggingface {
 namespace {
 
 constexpr uint64_t mostBytes = uint64_t(1) << 20;
+constexpr const char *modulesFile = "modules.json";
 
 std::string memberText(const json::Value &entry, std::string_view key) {
   const json::Value *value = entry.find(key);
@@ -18,17 +19,18 @@ std::string memberText(const json::Value &entry, std::string_view key) {
 }
 
 /// A reader of a file beside config.json, whose reader is `model`.
-Expected<ConfigReader> readConfig(const ConfigReader &model, const std::string &path) {
-  RAPT_ASSIGN_OR_RETURN(json::Value value, readDownloadedJson(path, mostBytes));
+Expected<ConfigReader> readConfig(const ConfigReader &model, const ModuleFiles &files, std::string_view name) {
+  RAPT_ASSIGN_OR_RETURN(json::Value value, files.read(name));
   if (!value.isObject())
-    return Error{shownPath(path) + ": not a JSON object"};
-  return model.beside(std::move(value), path);
+    return Error{shownPath(files.pathOf(name)) + ": not a JSON object"};
+  return model.beside(std::move(value), files.pathOf(name));
 }
 
 /// The keys of sentence_transformers.models.Pooling. Several modes at once join their vectors.
-Status readPooling(const ConfigReader &model, const std::string &path, int64_t width, SentenceModules &modules) {
+Status readPooling(const ConfigReader &model, const ModuleFiles &files, const std::string &name, int64_t width,
+                   SentenceModules &modules) {
   using Pooling = SentenceModules::Pooling;
-  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, path));
+  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, files, name));
   static constexpr struct {
     std::string_view name;
     const char *key;
@@ -58,7 +60,7 @@ Status readPooling(const ConfigReader &model, const std::string &path, int64_t w
   modules.pooling = chosen.empty() ? Pooling::Mean : chosen.front();
   for (const char *key : {"word_embedding_dimension", "embedding_dimension"})
     if (const auto columns = config.getOptionalInt(key, INT64_MIN, INT64_MAX); columns && *columns != width)
-      modules.notes.push_back(shownPath(path) + ": " + key + " is " + std::to_string(*columns) +
+      modules.notes.push_back(shownPath(files.pathOf(name)) + ": " + key + " is " + std::to_string(*columns) +
                               ", but the vectors of config.json's model have " + std::to_string(width) + " columns");
   // The first and the last token are those of the whole text in any case.
   const bool counts = modules.pooling == Pooling::Mean || modules.pooling == Pooling::Max;
@@ -68,10 +70,11 @@ Status readPooling(const ConfigReader &model, const std::string &path, int64_t w
 
 /// The keys of config_sentence_transformers.json. No output depends on the similarity; rapt-run and applications find
 /// it in the section.
-Status readPrompts(const ConfigReader &model, const std::string &path, SentenceModules &modules) {
-  if (!entryExists(path))
+Status readPrompts(const ConfigReader &model, const ModuleFiles &files, SentenceModules &modules) {
+  constexpr const char *name = "config_sentence_transformers.json";
+  if (!files.has(name))
     return {};
-  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, path));
+  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, files, name));
   const json::Value *value = config.getRaw("prompts");
   const json::Object *prompts = value ? value->asObject() : nullptr;
   if (value && !prompts)
@@ -87,7 +90,7 @@ Status readPrompts(const ConfigReader &model, const std::string &path, SentenceM
   if (!defaultPrompt.empty() && (!prompts || !value->find(defaultPrompt)))
     config.fail("default_prompt_name is \"" + json::printable(defaultPrompt, 80) + "\", which is not among prompts" +
                 (names.empty() ? "" : ": " + names));
-  RAPT_RETURN_IF_ERROR(config.finish(harmlessKeys("config_sentence_transformers.json")));
+  RAPT_RETURN_IF_ERROR(config.finish(harmlessKeys(name)));
   const bool hasPrompts = prompts && !prompts->empty();
   modules.includesPrompt |= !hasPrompts;
   if (!hasPrompts && (similarity.empty() || similarity == "cosine"))
@@ -104,8 +107,9 @@ Status readPrompts(const ConfigReader &model, const std::string &path, SentenceM
 }
 
 /// The keys of sentence_transformers.models.Dense, which reads a vector of `width` columns.
-Expected<SentenceModules::Dense> readDense(const ConfigReader &model, const std::string &path, int64_t width) {
-  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, path));
+Expected<SentenceModules::Dense> readDense(const ConfigReader &model, const ModuleFiles &files, const std::string &file,
+                                           int64_t width) {
+  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, files, file));
   SentenceModules::Dense dense;
   dense.in = config.getInt("in_features", 1, 1 << 16);
   dense.out = config.getInt("out_features", 1, 1 << 16);
@@ -131,18 +135,15 @@ Expected<SentenceModules::Dense> readDense(const ConfigReader &model, const std:
 }
 
 /// The configuration of the Transformer, which has had other names.
-Status readTexts(const ConfigReader &model, const std::string &directory, SentenceModules &modules) {
+Status readTexts(const ConfigReader &model, const ModuleFiles &files, SentenceModules &modules) {
   static constexpr const char *names[] = {"sentence_bert_config.json",       "sentence_roberta_config.json",
                                           "sentence_distilbert_config.json", "sentence_camembert_config.json",
                                           "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
                                           "sentence_xlnet_config.json"};
-  std::string path;
-  for (const char *name : names)
-    if (path.empty() && entryExists(directory + "/" + name))
-      path = directory + "/" + name;
-  if (path.empty())
+  const auto name = std::ranges::find_if(names, [&](const char *one) { return files.has(one); });
+  if (name == std::end(names))
     return {};
-  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, path));
+  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, files, *name));
   modules.mostTokens = config.getOptionalInt("max_seq_length", 1, INT64_MAX);
   modules.lowersCase = config.getBool("do_lower_case", false);
   config.getEnum("transformer_task", {"feature-extraction"}, "feature-extraction");
@@ -159,34 +160,33 @@ Status readTexts(const ConfigReader &model, const std::string &directory, Senten
 }
 
 /// The entries of modules.json; none where there is no such file.
-Expected<json::Array> listModules(const std::string &directory) {
-  const std::string file = directory + "/modules.json";
-  if (!entryExists(file))
+Expected<json::Array> listModules(const ModuleFiles &files) {
+  if (!files.has(modulesFile))
     return json::Array();
-  RAPT_ASSIGN_OR_RETURN(json::Value list, readDownloadedJson(file, mostBytes));
+  RAPT_ASSIGN_OR_RETURN(json::Value list, files.read(modulesFile));
   if (!list.isArray())
-    return Error{shownPath(file) + ": is not a list of modules"};
+    return Error{shownPath(files.pathOf(modulesFile)) + ": is not a list of modules"};
   return *list.asArray();
 }
 
 bool isFolder(const std::string &path) { return isSafeName(path) && !path.starts_with("."); }
 
 /// modules.json, of a transformer whose states have `width` columns.
-Expected<SentenceModules> readModules(const ConfigReader &model, const std::string &directory, int64_t width) {
+Expected<SentenceModules> readModules(const ConfigReader &model, const ModuleFiles &files, int64_t width) {
   SentenceModules modules;
-  RAPT_ASSIGN_OR_RETURN(json::Array list, listModules(directory));
+  RAPT_ASSIGN_OR_RETURN(json::Array list, listModules(files));
   bool pools = false;
   for (const json::Value &entry : list) {
     const std::string type = memberText(entry, "type"), folder = memberText(entry, "path");
     const std::string name = type.substr(type.rfind('.') + 1);
     if (entry.isObject()) {
-      ConfigReader keys = model.beside(entry, directory + "/modules.json");
+      ConfigReader keys = model.beside(entry, files.pathOf(modulesFile));
       for (const char *key : {"type", "path"})
         keys.getRaw(key);
-      RAPT_RETURN_IF_ERROR(keys.finish(harmlessKeys("modules.json")));
+      RAPT_RETURN_IF_ERROR(keys.finish(harmlessKeys(modulesFile)));
     }
     auto fail = [&](const std::string &what) {
-      return Error{shownPath(directory + "/modules.json") + ": the module " + json::printable(type, 80) + " " + what};
+      return Error{shownPath(files.pathOf(modulesFile)) + ": the module " + json::printable(type, 80) + " " + what};
     };
     if (modules.normalizes)
       return fail("follows Normalize, which is supported at the end");
@@ -196,15 +196,14 @@ Expected<SentenceModules> readModules(const ConfigReader &model, const std::stri
     if (type.ends_with(".Transformer")) {
       if (!folder.empty() && folder != ".")
         return fail("lies in " + json::printable(folder, 80) + ", not beside config.json");
-      RAPT_RETURN_IF_ERROR(readTexts(model, directory, modules));
+      RAPT_RETURN_IF_ERROR(readTexts(model, files, modules));
     } else if (name == "Pooling" && !pools) {
       pools = true;
-      RAPT_RETURN_IF_ERROR(readPooling(model, directory + "/" + folder + "/config.json", width, modules));
+      RAPT_RETURN_IF_ERROR(readPooling(model, files, folder + "/config.json", width, modules));
     } else if (isBehind) {
       if (std::ranges::count(modules.dense, folder, &SentenceModules::Dense::folder))
         return fail("has the path \"" + json::printable(folder, 80) + "\" of another module");
-      RAPT_ASSIGN_OR_RETURN(SentenceModules::Dense dense,
-                            readDense(model, directory + "/" + folder + "/config.json", width));
+      RAPT_ASSIGN_OR_RETURN(SentenceModules::Dense dense, readDense(model, files, folder + "/config.json", width));
       width = dense.out;
       dense.folder = folder;
       modules.dense.push_back(std::move(dense));
@@ -224,22 +223,35 @@ Expected<SentenceModules> readModules(const ConfigReader &model, const std::stri
 
 } // namespace
 
-Expected<SentenceModules> readSentenceModules(const ConfigReader &model, const std::string &directory, int64_t width) {
-  Expected<SentenceModules> modules = readModules(model, directory, width);
+bool ModuleFiles::has(std::string_view name) const {
+  return content ? content->contains(name) : entryExists(pathOf(name));
+}
+
+Expected<json::Value> ModuleFiles::read(std::string_view name) const {
+  if (!content)
+    return readDownloadedJson(pathOf(name), mostBytes);
+  auto found = content->find(name);
+  if (found == content->end())
+    return Error{shownPath(pathOf(name)) + ": does not exist"};
+  return withContext(shownPath(pathOf(name)), json::parse(found->second));
+}
+
+Expected<SentenceModules> readSentenceModules(const ConfigReader &model, const ModuleFiles &files, int64_t width) {
+  Expected<SentenceModules> modules = readModules(model, files, width);
   if (modules)
-    RAPT_RETURN_IF_ERROR(readPrompts(model, directory + "/config_sentence_transformers.json", *modules));
+    RAPT_RETURN_IF_ERROR(readPrompts(model, files, *modules));
   return modules;
 }
 
-Expected<bool> poolsTexts(const std::string &directory) {
-  RAPT_ASSIGN_OR_RETURN(json::Array list, listModules(directory));
+Expected<bool> poolsTexts(const ModuleFiles &files) {
+  RAPT_ASSIGN_OR_RETURN(json::Array list, listModules(files));
   return std::ranges::any_of(list,
                              [](const json::Value &entry) { return memberText(entry, "type").ends_with(".Pooling"); });
 }
 
-Expected<std::vector<std::string>> listDenseFolders(const std::string &directory) {
+Expected<std::vector<std::string>> listDenseFolders(const ModuleFiles &files) {
   std::vector<std::string> folders;
-  RAPT_ASSIGN_OR_RETURN(json::Array list, listModules(directory));
+  RAPT_ASSIGN_OR_RETURN(json::Array list, listModules(files));
   for (const json::Value &entry : list)
     if (std::string folder = memberText(entry, "path");
         memberText(entry, "type").ends_with(".Dense") && isFolder(folder))

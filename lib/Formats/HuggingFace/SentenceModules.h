@@ -1,11 +1,23 @@
 //===- SentenceModules.h - How sentence-transformers pools a text -----*- C++ -*-===//
 #pragma once
 #include "lib/Formats/HuggingFace/ConfigReader.h"
+#include "lib/Formats/HuggingFace/TokenizerFiles.h"
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace rapt::huggingface {
+
+/// The files beside a model's config.json, named as there.
+struct ModuleFiles {
+  std::string path;                   ///< of the directory; of the file where there is none, for messages
+  const SideFiles *content = nullptr; ///< in place of a directory's files
+
+  std::string pathOf(std::string_view name) const { return path + "/" + std::string(name); }
+  bool has(std::string_view name) const;
+  /// Fails where there is no such file, or no JSON in it.
+  Expected<json::Value> read(std::string_view name) const;
+};
 
 /// The pooling of a transformer's last states into one vector for each text, and what follows it.
 struct SentenceModules {
@@ -30,16 +42,16 @@ struct SentenceModules {
   std::vector<std::string> notes = {}; ///< warnings
 };
 
-/// Reads modules.json of a model's directory, and the configurations of the modules that it names; the mean of states
+/// Reads modules.json beside a model, and the configurations of the modules that it names; the mean of states
 /// of `width` columns where there is no such file. Prompts are those of config_sentence_transformers.json, facts about
 /// texts those of sentence_bert_config.json. Errors: a module, a pooling or a key that is not supported, with what is,
 /// and columns that do not fit. `model` is the reader of config.json, whose --ignore-config-key count here, too.
-Expected<SentenceModules> readSentenceModules(const ConfigReader &model, const std::string &directory, int64_t width);
+Expected<SentenceModules> readSentenceModules(const ConfigReader &model, const ModuleFiles &files, int64_t width);
 
-/// Whether modules.json of a model's directory pools the transformer's states.
-Expected<bool> poolsTexts(const std::string &directory);
+/// Whether modules.json beside a model pools the transformer's states.
+Expected<bool> poolsTexts(const ModuleFiles &files);
 
 /// The folders of linear layers that modules.json names, whose tensors are in files of their own.
-Expected<std::vector<std::string>> listDenseFolders(const std::string &directory);
+Expected<std::vector<std::string>> listDenseFolders(const ModuleFiles &files);
 
 } // namespace rapt::huggingface

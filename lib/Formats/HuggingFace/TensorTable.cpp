@@ -43,7 +43,7 @@ Expected<TensorTable> TensorTable::load(const std::string &directory, std::vecto
   RAPT_ASSIGN_OR_RETURN(TensorTable table, loadFiles(directory, warnings));
   RAPT_RETURN_IF_ERROR(table.joinMicroscaling());
   RAPT_RETURN_IF_ERROR(table.joinEightBit(directory));
-  RAPT_ASSIGN_OR_RETURN(std::vector<std::string> folders, listDenseFolders(directory));
+  RAPT_ASSIGN_OR_RETURN(std::vector<std::string> folders, listDenseFolders({directory}));
   for (const std::string &folder : folders)
     RAPT_RETURN_IF_ERROR(table.addFolder(directory, folder));
   return table;

@@ -517,7 +517,7 @@ ImportedModule importing::importGemma4(mlir::MLIRContext &context, huggingface::
     return part && !part->isNull();
   };
   const bool hasImages = has("vision_config"), hasSounds = has("audio_config");
-  RAPT_ASSIGN_OR_RETURN(bool pools, huggingface::poolsTexts(model.path()));
+  RAPT_ASSIGN_OR_RETURN(bool pools, huggingface::poolsTexts(model.moduleFiles()));
   if (pools || (!hasImages && !hasSounds))
     return importDecoder(
         context, model, options,

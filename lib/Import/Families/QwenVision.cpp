@@ -195,7 +195,7 @@ ImportedModule importing::importQwenWhole(mlir::MLIRContext &context, huggingfac
   // Marks around images, which a prompt has, and those of videos, which the model reads and this program does not.
   const std::vector<std::string_view> marks = {"video_token_id", "vision_end_token_id", "vision_start_token_id"};
   const json::Value *images = config.peek("vision_config");
-  RAPT_ASSIGN_OR_RETURN(bool pools, huggingface::poolsTexts(model.path()));
+  RAPT_ASSIGN_OR_RETURN(bool pools, huggingface::poolsTexts(model.moduleFiles()));
   if (!images || images->isNull() || pools || classifies(model)) {
     DecoderFamily alone{.read = readTextAlone, .harmlessKeys = marks, .ignoredTensors = {"*visual.*", "*mtp.*"}};
     alone.harmlessKeys.insert(alone.harmlessKeys.end(), {imageIdKeys[1], "vision_config"});

@@ -282,7 +282,7 @@ static bool isWithoutHead(const huggingface::ModelDescription &model, const Deco
 /// Whether the model's class, or the modules beside it, read whole texts. Sets the head where the class does not.
 static Expected<bool> readsWholeTexts(huggingface::ModelDescription &model, DecoderSpec &spec) {
   if (!spec.wholeHead) {
-    RAPT_ASSIGN_OR_RETURN(bool pools, huggingface::poolsTexts(model.path()));
+    RAPT_ASSIGN_OR_RETURN(bool pools, huggingface::poolsTexts(model.moduleFiles()));
     if (pools || (spec.isBase && spec.isBidirectional) || isWithoutHead(model, spec))
       spec.wholeHead = EncoderHead::None;
     else if (spec.isBidirectional)

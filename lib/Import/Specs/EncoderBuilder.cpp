@@ -124,7 +124,7 @@ Status keepTexts(huggingface::ModelDescription &model, const huggingface::Senten
 /// Where modules.json pools a text, sentence-transformers loads the model without a head, whatever class config.json
 /// names.
 Status dropHead(huggingface::ModelDescription &model, EncoderSpec &spec) {
-  RAPT_ASSIGN_OR_RETURN(bool pools, huggingface::poolsTexts(model.path()));
+  RAPT_ASSIGN_OR_RETURN(bool pools, huggingface::poolsTexts(model.moduleFiles()));
   if (!pools || spec.head == EncoderHead::None)
     return {};
   spec.head = EncoderHead::None;
@@ -145,7 +145,8 @@ ImportedModule importing::importEncoder(MLIRContext &context, huggingface::Model
 
   RAPT_RETURN_IF_ERROR(dropHead(model, spec));
   if (spec.head == EncoderHead::None) {
-    RAPT_ASSIGN_OR_RETURN(spec.sentence, huggingface::readSentenceModules(model.config(), model.path(), spec.width));
+    RAPT_ASSIGN_OR_RETURN(spec.sentence,
+                          huggingface::readSentenceModules(model.config(), model.moduleFiles(), spec.width));
     for (const std::string &note : spec.sentence.notes)
       model.warn(note);
     RAPT_RETURN_IF_ERROR(keepTexts(model, spec.sentence, positions));

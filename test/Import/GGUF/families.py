@@ -144,6 +144,43 @@ def together(tensors):
         tensors[name.replace("attn_k_b", "attn_kv_b")] = both.reshape(-1, both.shape[-1])
 
 
+ENCODER = {"vocab_size": 97, "hidden_size": 48, "intermediate_size": 72, "num_hidden_layers": 3, "num_attention_heads": 6, "max_position_embeddings": 64, "pad_token_id": 0}
+DISTIL = {**{key: value for key, value in ENCODER.items() if key != "intermediate_size"}, "model_type": "distilbert", "hidden_dim": 72}
+CLASSES = {"id2label": {"0": "no", "1": "perhaps", "2": "yes"}}
+NOMIC = {**ENCODER, "model_type": "nomic_bert", "rotary_emb_base": 1000, "activation_function": "swiglu"}
+MODERN = {**ENCODER, "model_type": "modernbert", "local_attention": 9, "global_attn_every_n_layers": 2, "global_rope_theta": 16000, "local_rope_theta": 100, "norm_eps": 1e-5}
+CASES |= {
+    "bert": ({**ENCODER, "model_type": "bert", "architectures": ["BertModel"]}, {}),
+    "bert-fused": ({**ENCODER, "model_type": "bert", "architectures": ["BertModel"], "layer_norm_eps": 1e-5}, {"fused": True}),
+    "bert-classes": ({**ENCODER, **CLASSES, "model_type": "bert", "architectures": ["BertForSequenceClassification"]}, {}),
+    "bert-ranks": ({**ENCODER, "num_labels": 1, "model_type": "bert", "architectures": ["BertForSequenceClassification"]}, {"keys": {"bert.pooling_type": 4}}),
+    "bert-without-types": ({**DISTIL, "architectures": ["DistilBertModel"]}, {}),
+    "bert-without-types-classes": ({**DISTIL, **CLASSES, "architectures": ["DistilBertForSequenceClassification"]}, {}),
+    "nomic-bert": ({**NOMIC, "architectures": ["NomicBertModel"]}, {}),
+    "modern-bert": ({**MODERN, "architectures": ["ModernBertModel"]}, {}),
+    "modern-bert-classes": ({**MODERN, **CLASSES, "architectures": ["ModernBertForSequenceClassification"], "classifier_pooling": "mean"}, {}),
+    "modern-bert-silu": ({**MODERN, "architectures": ["ModernBertModel"], "hidden_activation": "silu"}, {}),
+}
+EMBEDDING = {**SIZES, **GEMMA3, "model_type": "gemma3_text", "use_bidirectional_attention": True, "architectures": ["Gemma3TextModel"]}
+
+
+def modules(pooling, *linears):
+    """{name: content} of sentence-transformers' files beside a model, whose vectors have length 1."""
+    kinds = [("Transformer", ""), ("Pooling", "1_Pooling"), *(("Dense", folder) for folder, *_ in linears), ("Normalize", "9_Normalize")]
+    files = {"modules.json": [{"type": f"sentence_transformers.models.{kind}", "path": path} for kind, path in kinds], "1_Pooling/config.json": {pooling: True}}
+    identity = "torch.nn.modules.linear.Identity"
+    return files | {f"{folder}/config.json": {"in_features": count, "out_features": out, "bias": hasBias, "activation_function": identity} for folder, count, out, hasBias in linears}
+
+
+# name -> (configuration, options, files beside config.json): texts that become vectors
+POOLED = {
+    "bert-mean": ({**ENCODER, "model_type": "bert", "architectures": ["BertModel"]}, {"keys": {"bert.pooling_type": 1}}, modules("pooling_mode_mean_tokens")),
+    "bert-first": ({**ENCODER, "model_type": "bert", "architectures": ["BertModel"]}, {"keys": {"bert.pooling_type": 2}}, modules("pooling_mode_cls_token")),
+    "nomic-bert-mean": ({**NOMIC, "architectures": ["NomicBertModel"]}, {"keys": {"nomic-bert.pooling_type": 1}}, modules("pooling_mode_mean_tokens")),
+    "qwen3-last": ({**SIZES, "model_type": "qwen3", "head_dim": 16, "tie_word_embeddings": True}, {"keys": {"qwen3.pooling_type": 3}}, modules("pooling_mode_lasttoken")),
+    "gemma-embedding": (EMBEDDING, {"family": "embeddinggemma", "keys": {"gemma-embedding.pooling_type": 1}},
+                        modules("pooling_mode_mean_tokens", ("2_Dense", 48, 80, False), ("3_Dense", 80, 48, False))),
+}
 # Such files have the tensors of a directory.
 OLD_LATENTS = {"deepseek2.attention.key_length_mla": None, "deepseek2.attention.value_length_mla": None, "deepseek2.attention.key_length": 24,
                "deepseek2.attention.value_length": 12, "deepseek2.attention.head_count_kv": 6}
@@ -163,6 +200,8 @@ MAMBA = {"layer_types": ["mamba", "attention", "mamba"], "num_hidden_layers": 3,
 SHARED = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 24, "shared_expert_intermediate_size": 36}
 # Heads of values, or keys of latents, lie in another order, or tensors of a directory are several; test/Execute/gguf_random.py compares what they compute.
 MOVED = {
+    "roberta": ({**ENCODER, **CLASSES, "model_type": "roberta", "max_position_embeddings": 66, "pad_token_id": 1, "type_vocab_size": 1, "layer_norm_eps": 1e-5,
+                 "architectures": ["RobertaForSequenceClassification"]}, {}),
     "deepseek2": ({**LATENTS, **GROUPS, "model_type": "deepseek_v3", "first_k_dense_replace": 1, "n_shared_experts": 1, "norm_topk_prob": True, "rope_scaling": None}, {}),
     "deepseek2-dense": ({**LATENTS, "model_type": "deepseek_v3", "first_k_dense_replace": 3, "rope_scaling": None}, {}),
     "qwen35": ({**DELTA, "model_type": "qwen3_5_text"}, {}),
@@ -233,7 +272,19 @@ class Checks:
                 json.dump(config, file)
         done = self.run({name: [self.path(name, "dir", "config.json"), "--random-weights=7", "--emit=imported",
                                 f"--save-weights={self.path(name, 'dir', 'model.safetensors')}", "-o", self.path(name, "random", "model.mlir")] for name in cases})
+        for name in done:
+            leave_pooler(self.path(name, "dir", "model.safetensors"), cases[name][0])
         return list(done)
+
+    def beside(self, name, files):
+        """Writes files of sentence-transformers, and random weights of its linear layers."""
+        for file, content in files.items():
+            with open(self.path(name, "dir", file), "w", encoding="utf-8") as out:
+                json.dump(content, out)
+            if "in_features" in content:
+                random = numpy.random.RandomState(3)
+                shapes = {"linear.weight": (content["out_features"], content["in_features"])} | ({"linear.bias": (content["out_features"],)} if content["bias"] else {})
+                tensorfiles.writeDirectory(os.path.dirname(self.path(name, "dir", file)), {part: random.standard_normal(shape).astype(numpy.float32) for part, shape in shapes.items()}, "F32")
 
     def import_(self, sources):
         """{name: imported text} of {name: model}."""
@@ -242,7 +293,7 @@ class Checks:
 
     def differs(self, source, directory):
         """What the file's tensors have otherwise than the directory's; nothing where they are the same."""
-        wanted = tensorfiles.readDirectory(directory)
+        wanted = gguf_models.readCheckpoint(directory)
         with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
             model = json.load(file)["model_type"]
         names = [f"transformer.{name}" if model == "gpt2" and name != "lm_head.weight" else name for name in wanted]
@@ -259,6 +310,13 @@ class Checks:
             if own.tobytes() != array.astype(numpy.float32).tobytes():
                 return f"the numbers of {name} are others"
         return ""
+
+
+def leave_pooler(path, config):
+    """Takes a pooler without a head away, which converters do."""
+    if config.get("architectures") in (["BertModel"], ["RobertaModel"]):
+        tensors = tensorfiles.readDirectory(os.path.dirname(path))
+        tensorfiles.writeDirectory(os.path.dirname(path), {name: array for name, array in tensors.items() if ".pooler." not in name}, "F32")
 
 
 def read(path):
@@ -278,13 +336,16 @@ def main():
     # A type after the other; types of larger blocks fall back to these, or are those of test/Execute/blocks.py.
     types = ["Q8_0", "Q4_0", "Q5_1", "IQ4_NL", "Q4_1", "Q5_0", "MXFP4"]
     plain = {**CASES, **OTHER_TEXT}
+    pooled = {name: POOLED[name][:2] for name in POOLED}
     others = {name: gguf_models.convert(checks.path(name, "dir"), checks.path("files", name + ".gguf"), **MOVED[name][1])[0] for name in checks.directories(MOVED)}
     checks.import_(others)
     quantized = {f"{name}-{types[i % len(types)]}": (wider(config), {**options, "kind": types[i % len(types)]}) for i, (name, (config, options)) in enumerate(plain.items())}
     made = {**plain, **quantized}
-    names = checks.directories(made)
+    names = checks.directories({**made, **pooled})
+    for name, (_, _, files) in POOLED.items():
+        checks.beside(name, files)
     sources, directories = {}, {}
-    for name, (case, options) in {**{name: (name, made[name][1]) for name in names}, **WRONG}.items():
+    for name, (case, options) in {**{name: (name, {**made, **pooled}[name][1]) for name in names}, **WRONG}.items():
         path, directories[name] = checks.path("files", name), checks.path(case, "dir")
         if name in quantized:
             directories[name] = checks.path(name, "decoded")
@@ -295,7 +356,7 @@ def main():
         what = checks.differs(source, directories[name])
         if bool(what) != (name in WRONG):
             checks.fail(name, what or "the numbers are those of a right file")
-    texts = checks.import_({name: checks.path(name, "dir") for name in names if name in CASES})
+    texts = checks.import_({name: checks.path(name, "dir") for name in names if name in CASES or name in POOLED})
     for name, own in checks.import_({name: sources[name] for name in [*texts, *quantized] if name in sources}).items():
         if name in quantized:
             if types[list(quantized).index(name) % len(types)].lower() not in own:

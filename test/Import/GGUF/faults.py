@@ -168,6 +168,20 @@ for name, architecture, layers, more, change, texts in [
         ("heads-with-values", "gemma4", 4, {**GEMMA4, "attention__head_count_kv": [2, 1, 2, 1]},
          lambda tensors: tensors.update({f"blk.{i}.attn_v.weight": tensors["blk.0.attn_v.weight"] for i in range(4)}), ('"gemma4.attention.head_count_kv"', "only where keys serve as values"))]:
     case(105, f"{architecture}-{name}", file(change, keys=keys_of(architecture, layers, **more)), *texts, seen=COMPILER)
+CLASSES = {"cls.output.weight": numpy.zeros((2, WIDTH), numpy.float32)}
+POOLER = {"cls.weight": numpy.zeros((WIDTH, WIDTH), numpy.float32)}
+for name, more, change, texts in [
+        ("causal", {"attention__causal": True}, {}, ('"bert.attention.causal"', "an encoder sees all tokens")),
+        ("pooling", {"pooling_type": 5}, {}, ('"bert.pooling_type"', "from 0 to 4")),
+        ("ranks", {"pooling_type": 4}, {}, ('"bert.pooling_type"', "without tensor", '"cls.output.weight"')),
+        ("pooler", {}, CLASSES, ('"cls.output.weight"', "without tensor", '"cls.weight"', "the Hugging Face directory")),
+        ("labels", {"classifier__output_labels": ["a", "b", "c"]}, CLASSES | POOLER, ('"bert.classifier.output_labels"', "3 names", "2 rows")),
+        ("label-numbers", {"classifier__output_labels": [1, 2]}, CLASSES | POOLER, ('"bert.classifier.output_labels"', "strings"))]:
+    types = {"token_types.weight": numpy.zeros((2, WIDTH), numpy.float32), **change}
+    keys = keys_of("bert", **{"attention__layer_norm_epsilon": 1e-5, "attention__head_count_kv": 4, **more})
+    case(105, f"bert-{name}", file(lambda tensors, types=types: tensors.update(types), keys=keys), *texts, seen=COMPILER)
+case(105, "modern-bert-scaling", file(keys=keys_of("modern-bert", attention__layer_norm_epsilon=1e-5, attention__head_count_kv=4, rope__scaling__type="linear")),
+     '"modern-bert.rope.scaling.type"', '"linear" is not supported', seen=COMPILER)
 case(105, "log-multiplier", file(keys={"llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": 2.0, "llama.rope.scaling.yarn_log_multiplier": 0.5}),
      '"llama.rope.scaling.yarn_log_multiplier"', "not supported for this architecture", seen=COMPILER)
 case(105, "quantized-decays", file(lambda t: t.update({"blk.0.ssm_a": Blocks(8, [32, 1], bytes(34))}), keys=keys_of("qwen35", **DELTA)), '"blk.0.ssm_a"', "a vector of type Q8_0", seen=COMPILER)

@@ -50,6 +50,17 @@ GEMMA4 = {**BEHIND, "model.embed_tokens_per_layer": "per_layer_token_embd", "mod
           "model.per_layer_projection_norm": "per_layer_proj_norm", "per_layer_input_gate": "inp_gate", "per_layer_projection": "proj", "post_per_layer_input_norm": "post_norm",
           "router.proj": "ffn_gate_inp", "pre_feedforward_layernorm_2": "pre_ffw_norm_2", "post_feedforward_layernorm_1": "post_ffw_norm_1",
           "post_feedforward_layernorm_2": "post_ffw_norm_2"}
+LINEARS = {"2_Dense.linear": "dense_2", "3_Dense.linear": "dense_3"}  # of sentence-transformers
+BERT = {**LINEARS, "embeddings.word_embeddings": "token_embd", "embeddings.position_embeddings": "position_embd", "embeddings.token_type_embeddings": "token_types",
+        "embeddings.LayerNorm": "token_embd_norm", "attention.self.query": "attn_q", "attention.self.key": "attn_k", "attention.self.value": "attn_v",
+        "attention.output.dense": "attn_output", "attention.output.LayerNorm": "attn_output_norm", "intermediate.dense": "ffn_up", "output.dense": "ffn_down",
+        "output.LayerNorm": "layer_output_norm", "pooler.dense": "cls", "classifier": "cls.output", "classifier.dense": "cls", "classifier.out_proj": "cls.output"}
+DISTIL = {**BERT, "attention.q_lin": "attn_q", "attention.k_lin": "attn_k", "attention.v_lin": "attn_v", "attention.out_lin": "attn_output",
+          "sa_layer_norm": "attn_output_norm", "ffn.lin1": "ffn_up", "ffn.lin2": "ffn_down", "output_layer_norm": "layer_output_norm", "pre_classifier": "cls"}
+NOMIC = {**BERT, "emb_ln": "token_embd_norm", "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output", "norm1": "attn_output_norm", "mlp.fc12": "ffn_gate",
+         "mlp.fc11": "ffn_up", "mlp.fc2": "ffn_down", "norm2": "layer_output_norm"}
+MODERN = {**LINEARS, "embeddings.tok_embeddings": "token_embd", "embeddings.norm": "token_embd_norm", "final_norm": "output_norm", "attn_norm": "attn_norm", "attn.Wqkv": "attn_qkv",
+          "attn.Wo": "attn_output", "mlp_norm": "ffn_norm", "mlp.Wi": "ffn_up", "mlp.Wo": "ffn_down", "head.dense": "cls", "head.norm": "cls.norm", "classifier": "cls.output"}
 # Tensors without an end of their own.
 GEMMA4_BARE = {"layer_scalar": "layer_output_scale.weight", "router.scale": "ffn_gate_inp.scale", "router.per_expert_scale": "ffn_down_exps.scale",
                "experts.gate_up_proj": "ffn_gate_up_exps.weight", "experts.down_proj": "ffn_down_exps.weight"}
@@ -62,6 +73,8 @@ PLAIN = {**USUAL, "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
 
 # model_type -> (architecture, names, whether channels that rotate together become neighbors)
 FAMILIES = {
+    "bert": ("bert", BERT, False), "distilbert": ("bert", DISTIL, False), "roberta": ("bert", BERT, False), "xlm-roberta": ("bert", BERT, False),
+    "nomic_bert": ("nomic-bert", NOMIC, False), "modernbert": ("modern-bert", MODERN, False), "embeddinggemma": ("gemma-embedding", {**BEHIND, **LINEARS}, False),
     "bloom": ("bloom", BLOOM, False), "cohere": ("command-r", USUAL, False), "cohere2": ("cohere2", USUAL, False), "deepseek_v2": ("deepseek2", DEEPSEEK, False), "deepseek_v3": ("deepseek2", DEEPSEEK, False), "falcon": ("falcon", BLOOM, False),
     "gemma": ("gemma", USUAL, False), "gemma2": ("gemma2", BEHIND, False), "gemma3_text": ("gemma3", BEHIND, False), "gemma4_text": ("gemma4", GEMMA4, False), "gpt2": ("gpt2", GPT2, False),
     "glm4": ("glm4", GLM4, False), "gpt_oss": ("gpt-oss", GPT_OSS, False), "gpt_neox": ("gptneox", NEOX, False), "granite": ("granite", USUAL, True), "granitemoe": ("granitemoe", GRANITE, True), "granitemoehybrid": ("granitehybrid", GRANITE, True), "gpt_bigcode": ("starcoder", GPT2, False), "lfm2": ("lfm2", LFM2, False), "lfm2_moe": ("lfm2moe", LFM2, False),
@@ -70,7 +83,9 @@ FAMILIES = {
     "olmo3": ("olmo2", BEHIND, False), "olmoe": ("olmoe", EXPERTS, False), "phi": ("phi2", PHI, False), "stablelm": ("stablelm", STABLE, False),
     "phi3": ("phi3", PHI3, False), "qwen2": ("qwen2", USUAL, False), "qwen2_moe": ("qwen2moe", EXPERTS, False),
     "qwen3": ("qwen3", USUAL, False), "qwen3_moe": ("qwen3moe", EXPERTS, False), "qwen3_next": ("qwen3next", DELTA, False), "qwen3_5_text": ("qwen35", DELTA, False), "qwen3_5_moe_text": ("qwen35moe", DELTA, False), "smollm3": ("smollm3", USUAL, True), "starcoder2": ("starcoder2", PLAIN, False)}
-AROUND_ONE = ("gemma", "gemma2", "gemma3_text", "nemotron", "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
+# Encoders -> what stands before all names of their tensors.
+ENCODERS = {"bert": "bert.", "distilbert": "distilbert.", "roberta": "roberta.", "xlm-roberta": "roberta.", "nomic_bert": "bert.", "modernbert": "model."}
+AROUND_ONE = ("gemma", "gemma2", "gemma3_text", "embeddinggemma", "nemotron", "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
 LAYER_NORMS = {"gpt2": "layer_norm_epsilon", "gpt_bigcode": "layer_norm_epsilon", "starcoder2": "norm_epsilon", "phi": "layer_norm_eps",
                "stablelm": "layer_norm_eps", "gpt_neox": "layer_norm_eps", "bloom": "layer_norm_epsilon", "falcon": "layer_norm_epsilon", "mpt": "layer_norm_epsilon",
                "nemotron": "norm_eps", "cohere": "layer_norm_eps", "cohere2": "layer_norm_eps", "olmo": "layer_norm_epsilon"}
@@ -152,6 +167,9 @@ def metadata(config):
     """(keys with the architecture in front, tensors beside the checkpoint's)"""
     family = config["model_type"]
     architecture = FAMILIES[family][0]
+    if family in ENCODERS:
+        types = {} if family == "modernbert" else {"tokenizer.ggml.token_type_count": config.get("type_vocab_size", 1 if family == "distilbert" else 2)}
+        return {"general.architecture": architecture, **{f"{architecture}.{key}": entry for key, entry in encoder(config).items()}, **types}, {}
     width, heads, keyHeads, channels = sizes(config)
     keys = {"context_length": value(config, "max_position_embeddings", "n_positions", "seq_length", "max_seq_len"), "embedding_length": width,
             "block_count": value(config, "num_hidden_layers", "n_layer", "n_layers"), "attention.head_count": heads, "attention.head_count_kv": keyHeads,
@@ -192,10 +210,12 @@ def metadata(config):
         keys |= {"leading_dense_block_count": config["num_dense_layers"], "expert_gating_func": 2}
     if family == "gpt_oss":
         keys["expert_feed_forward_length"] = config["intermediate_size"]
-    if family in ("gemma2", "gemma3_text", "cohere2", "olmo3", "gpt_oss"):
+    if family in ("gemma2", "gemma3_text", "embeddinggemma", "cohere2", "olmo3", "gpt_oss"):
         keys["attention.sliding_window"] = config["sliding_window"]
         keys |= {key: config[key] for key in ("attn_logit_softcapping", "final_logit_softcapping") if config.get(key)}
-    if family == "gemma3_text":
+    if family == "embeddinggemma":
+        keys["attention.causal"] = False
+    if family in ("gemma3_text", "embeddinggemma"):
         keys["rope.freq_base_swa"] = float(config["rope_local_base_freq"])
         if "sliding_window_pattern" in config:
             keys["attention.sliding_window_pattern"] = config["sliding_window_pattern"]
@@ -220,6 +240,24 @@ def metadata(config):
     if "shared_expert_intermediate_size" in config:
         keys["expert_shared_feed_forward_length"] = config["shared_expert_intermediate_size"]
     return {"general.architecture": architecture, **{f"{architecture}.{key}": entry for key, entry in keys.items()}}, tensors
+
+
+def encoder(config):
+    family = config["model_type"]
+    keys = {"context_length": config["max_position_embeddings"] - (config["pad_token_id"] + 1 if "roberta" in family else 0), "block_count": config["num_hidden_layers"],
+            "embedding_length": config["hidden_size"], "feed_forward_length": value(config, "intermediate_size", "hidden_dim"),
+            "attention.head_count": config["num_attention_heads"], "attention.layer_norm_epsilon": value(config, "layer_norm_eps", "norm_eps", default=1e-12),
+            "attention.causal": False}
+    if family == "nomic_bert":
+        keys["rope.freq_base"] = float(config["rotary_emb_base"])
+    if family == "modernbert":
+        keys |= {"attention.sliding_window": config["local_attention"], "attention.sliding_window_pattern": config["global_attn_every_n_layers"],
+                 "rope.freq_base": float(config["global_rope_theta"]), "rope.freq_base_swa": float(config["local_rope_theta"]), "rope.scaling.type": "none"}
+        if "hidden_activation" in config:
+            keys["hidden_act"] = config["hidden_activation"]
+    if "id2label" in config:
+        keys["classifier.output_labels"] = list(config["id2label"].values())
+    return keys
 
 
 def hybrid(config, keyHeads):
@@ -370,9 +408,11 @@ def tensors(config, checkpoint, fused=False):
     _, heads, keyHeads, _ = sizes(config)
     found, experts = {}, {}
     for name, array in checkpoint.items():
-        stem, end = name.removeprefix("transformer.").rsplit(".", 1)
+        stem, end = name.removeprefix(ENCODERS.get(family, "")).removeprefix("" if family in ENCODERS else "transformer.").rsplit(".", 1)
+        if "roberta" in family and stem == "embeddings.position_embeddings":
+            array = array[config["pad_token_id"] + 1:]  # rows before that of the first position
         layer, words = "", stem.split(".")
-        for prefix in (["model", "layers"], ["gpt_neox", "layers"], ["h"], ["blocks"]):
+        for prefix in (["model", "layers"], ["gpt_neox", "layers"], ["h"], ["blocks"], ["encoder", "layer"], ["encoder", "layers"], ["transformer", "layer"], ["layers"]):
             if words[:len(prefix)] == prefix:
                 layer, words = f"blk.{words[len(prefix)]}.", words[len(prefix) + 1:]
         if family == "gemma4_text" and (own := GEMMA4_BARE.get(".".join([*words, end]))):
@@ -511,6 +551,14 @@ def writeDecoded(directory, source, checkpoint):
     tensorfiles.writeDirectory(directory, checkpoint, "F32")
 
 
+def readCheckpoint(directory):
+    """The model's tensors, and those of sentence-transformers' linear layers, which have folders of their own."""
+    found = tensorfiles.readDirectory(directory)
+    for folder in sorted(name for name in os.listdir(directory) if name.endswith("_Dense")):
+        found |= {f"{folder}.{name}": array for name, array in tensorfiles.readDirectory(os.path.join(directory, folder)).items()}
+    return found
+
+
 def convert(directory, path, dtype="F32", fused=False, changes=None, keys=None, parts=1, family=None, kind=None, mix=None, decoded=None, **options):
     """Writes the file. `changes` is called with the tensors before; `keys` are further ones, or others; None takes one away. `family` is that by which tensors
     are named, if not the directory's. `kind` is the type of quantized matrices, or `mix` one of MIXES; `decoded` a directory for what they hold."""
@@ -518,9 +566,12 @@ def convert(directory, path, dtype="F32", fused=False, changes=None, keys=None, 
         config = json.load(file)
     config["model_type"] = family or config["model_type"]
     own, more = metadata(config)
-    checkpoint = tensorfiles.readDirectory(directory)
+    checkpoint = readCheckpoint(directory)
     found, plain = tensors(config, checkpoint, fused)
     found |= more
+    for name in [name for name in found if name.startswith("dense_") and name.endswith(".weight")]:
+        part, (out, count) = name.removesuffix(".weight"), found[name].shape
+        own |= {f"{own['general.architecture']}.{part}_feat_in": count, f"{own['general.architecture']}.{part}_feat_out": out}
     if changes:
         found = changes(found) or found
     kinds = {name: "F32" for name in [*plain, *more] if name in found}

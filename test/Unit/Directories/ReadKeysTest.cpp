@@ -129,7 +129,7 @@ static std::string readSentences(const std::string &file, std::string_view key) 
   write("2_Dense/config.json", "{" + dense + "}");
   write("config_sentence_transformers.json", "{}");
   huggingface::ConfigReader model(json::Value(json::Object()), "config.json");
-  return messageOf(huggingface::readSentenceModules(model, folder.path, 4));
+  return messageOf(huggingface::readSentenceModules(model, {folder.path}, 4));
 }
 
 TEST(DirectoryKeys, OfSentencesAreRead) {

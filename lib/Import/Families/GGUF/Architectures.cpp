@@ -253,17 +253,88 @@ constexpr Rename mpt[] = {
     {"ffn_down", "ffn.down_proj"},
 };
 
+constexpr Rename bert[] = {
+    {"token_embd", "bert.embeddings.word_embeddings"},
+    {"position_embd", "bert.embeddings.position_embeddings"},
+    {"token_types", "bert.embeddings.token_type_embeddings"},
+    {"token_embd_norm", "bert.embeddings.LayerNorm"},
+    {"attn_q", "attention.self.query"},
+    {"attn_k", "attention.self.key"},
+    {"attn_v", "attention.self.value"},
+    {"attn_qkv", "attention.self.query attention.self.key attention.self.value", Packed},
+    {"attn_output", "attention.output.dense"},
+    {"attn_output_norm", "attention.output.LayerNorm"},
+    {"ffn_up", "intermediate.dense"},
+    {"ffn_down", "output.dense"},
+    {"layer_output_norm", "output.LayerNorm"},
+    {"cls", "bert.pooler.dense"},
+    {"cls.output", "classifier"},
+};
+
+constexpr Rename distilBert[] = {
+    {"token_embd", "distilbert.embeddings.word_embeddings"},
+    {"position_embd", "distilbert.embeddings.position_embeddings"},
+    {"token_embd_norm", "distilbert.embeddings.LayerNorm"},
+    {"attn_q", "attention.q_lin"},
+    {"attn_k", "attention.k_lin"},
+    {"attn_v", "attention.v_lin"},
+    {"attn_qkv", "attention.q_lin attention.k_lin attention.v_lin", Packed},
+    {"attn_output", "attention.out_lin"},
+    {"attn_output_norm", "sa_layer_norm"},
+    {"ffn_up", "ffn.lin1"},
+    {"ffn_down", "ffn.lin2"},
+    {"layer_output_norm", "output_layer_norm"},
+    {"cls", "pre_classifier"},
+    {"cls.output", "classifier"},
+};
+
+constexpr Rename nomicBert[] = {
+    {"token_embd", "bert.embeddings.word_embeddings"},
+    {"token_types", "bert.embeddings.token_type_embeddings"},
+    {"token_embd_norm", "bert.emb_ln"},
+    {"attn_qkv", "attn.Wqkv"},
+    {"attn_output", "attn.out_proj"},
+    {"attn_output_norm", "norm1"},
+    {"ffn_gate", "mlp.fc12"},
+    {"ffn_up", "mlp.fc11"},
+    {"ffn_down", "mlp.fc2"},
+    {"layer_output_norm", "norm2"},
+};
+
+constexpr Rename modernBert[] = {
+    {"token_embd", "model.embeddings.tok_embeddings"},
+    {"token_embd_norm", "model.embeddings.norm"},
+    {"output_norm", "model.final_norm"},
+    {"attn_norm", "attn_norm"},
+    {"attn_qkv", "attn.Wqkv"},
+    {"attn_output", "attn.Wo"},
+    {"ffn_norm", "mlp_norm"},
+    {"ffn_up", "mlp.Wi"},
+    {"ffn_down", "mlp.Wo"},
+    {"cls", "head.dense"},
+    {"cls.norm", "head.norm"},
+    {"cls.output", "classifier"},
+};
+
+constexpr Rename linearLayers[] = {
+    {"dense_2", "2_Dense.linear"},
+    {"dense_3", "3_Dense.linear"},
+};
+
 constexpr std::string_view ofGPT = "transformer.h.";
 
 // clang-format off
 constexpr Architecture table[] = {
+    {.name = "bert", .describe = describeBert, .tensors = {bert}, .layer = "bert.encoder.layer.", .onlyWith = "token_types.weight"},
+    {.name = "bert", .describe = describeDistilBert, .tensors = {distilBert}, .layer = "distilbert.transformer.layer."},
     {.name = "bloom", .describe = describeBloom, .tensors = {bloom}, .layer = ofGPT},
     {.name = "cohere2", .describe = describeCohere2, .tensors = {usual}},
     {.name = "command-r", .describe = describeCohere, .tensors = {usual}},
     {.name = "deepseek2", .describe = describeDeepSeek2, .tensors = {deepSeek2, experts, usual}},
-    {.name = "falcon", .describe = describeFalcon, .tensors = {falconOfTwoNorms, bloom}, .layer = ofGPT, .onlyWith = "attn_norm_2.weight"},
+    {.name = "falcon", .describe = describeFalcon, .tensors = {falconOfTwoNorms, bloom}, .layer = ofGPT, .onlyWith = "blk.0.attn_norm_2.weight"},
     {.name = "falcon", .describe = describeFalcon, .tensors = {bloom}, .layer = ofGPT},
     {.name = "gemma", .describe = describeGemma, .tensors = {usual}, .normsHoldOne = true},
+    {.name = "gemma-embedding", .describe = describeGemmaEmbedding, .tensors = {linearLayers, normsBehind, usual}, .normsHoldOne = true},
     {.name = "gemma2", .describe = describeGemma2, .tensors = {normsBehind, usual}, .normsHoldOne = true},
     {.name = "gemma3", .describe = describeGemma3, .tensors = {normsBehind, usual}, .normsHoldOne = true},
     {.name = "gemma4", .describe = describeGemma4, .tensors = {gemma4, normsBehind, usual}},
@@ -272,15 +343,17 @@ constexpr Architecture table[] = {
     {.name = "gpt2", .describe = describeGPT2, .tensors = {gpt2}, .layer = ofGPT, .hasConv1D = false},
     {.name = "gptneox", .describe = describeGPTNeoX, .tensors = {gptNeoX}, .layer = "gpt_neox.layers."},
     {.name = "granite", .describe = describeGranite, .tensors = {pairs, usual}},
-    {.name = "granitehybrid", .describe = describeGraniteHybrid, .tensors = {stateSpace, graniteMoe, experts, usual}, .onlyWith = "ffn_gate_inp.weight"},
+    {.name = "granitehybrid", .describe = describeGraniteHybrid, .tensors = {stateSpace, graniteMoe, experts, usual}, .onlyWith = "blk.0.ffn_gate_inp.weight"},
     {.name = "granitehybrid", .describe = describeGraniteHybrid, .tensors = {stateSpace, graniteMoe, graniteDense, usual}},
     {.name = "granitemoe", .describe = describeGraniteMoe, .tensors = {graniteMoe, experts, usual}},
     {.name = "lfm2", .describe = describeLFM2, .tensors = {lfm2, usual}},
     {.name = "lfm2moe", .describe = describeLFM2Moe, .tensors = {lfm2, usual}},
     {.name = "llama", .describe = describeLlama, .tensors = {pairs, mixtral, usual}},
     {.name = "mistral3", .describe = describeMistral3, .tensors = {pairs, usual}},
+    {.name = "modern-bert", .describe = describeModernBert, .tensors = {modernBert}, .layer = "model.layers."},
     {.name = "mpt", .describe = describeMPT, .tensors = {mpt}, .layer = "transformer.blocks."},
     {.name = "nemotron", .describe = describeNemotron, .tensors = {usual}, .normsHoldOne = true},
+    {.name = "nomic-bert", .describe = describeNomicBert, .tensors = {nomicBert}, .layer = "bert.encoder.layers."},
     {.name = "olmo", .describe = describeOlmo, .tensors = {pairs, usual}},
     {.name = "olmo2", .describe = describeOlmo2, .tensors = {normsBehind, usual}},
     {.name = "olmoe", .describe = describeOlmoe, .tensors = {experts, usual}},

@@ -34,7 +34,7 @@ struct Architecture {
   void (*describe)(Translation &t);               ///< sets config.json's members
   std::array<std::span<const Rename>, 4> tensors; ///< an earlier list comes before later ones
   std::string_view layer = "model.layers.";       ///< before a layer's number
-  std::string_view onlyWith = "";                 ///< a tensor of the first layer that such files have; empty: all
+  std::string_view onlyWith = "";                 ///< a tensor that such files have; empty: all
   bool normsHoldOne = false;                      ///< weights of norms are w + 1, of which a directory has w
   bool hasConv1D = true;                          ///< see ModelParts
 };

@@ -1,5 +1,6 @@
 //===- Description.cpp - A GGUF file as what a directory has --------------===//
 #include "lib/Formats/GGUF/Sources.h"
+#include "lib/Import/Families/GGUF/Pooling.h"
 #include "lib/Import/Families/GGUF/TensorNames.h"
 #include "lib/Import/Families/Import.h"
 #include <algorithm>
@@ -31,7 +32,7 @@ static Expected<const Architecture *> findArchitecture(const gguf::File &file) {
   RAPT_RETURN_IF_ERROR(refuseOthers(file, type.value_or(""), name.value_or("")));
   std::string known;
   for (const Architecture &architecture : architectures()) {
-    const bool isOfTensors = architecture.onlyWith.empty() || file.find("blk.0." + std::string(architecture.onlyWith));
+    const bool isOfTensors = architecture.onlyWith.empty() || file.find(architecture.onlyWith);
     if (architecture.name == *name && isOfTensors)
       return &architecture;
     if (architecture.onlyWith.empty())
@@ -59,8 +60,8 @@ Expected<huggingface::ModelParts> importing::describeGGUF(const gguf::File &file
   Translation t(file, architecture->name, given);
   if (t.status())
     architecture->describe(t);
+  huggingface::ModelParts parts{.path = file.path(), .name = nameOfModel(file), .modules = readPooling(t)};
   RAPT_RETURN_IF_ERROR(t.status());
-  huggingface::ModelParts parts{.path = file.path(), .name = nameOfModel(file)};
   RAPT_ASSIGN_OR_RETURN(parts.tensors, nameTensors(*architecture, t));
   parts.config = t.takeConfig();
   parts.warnings = std::move(t.warnings);

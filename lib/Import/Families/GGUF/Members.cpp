@@ -139,11 +139,11 @@ void importing::describeGemma2(Translation &t) {
   setWindowedLayers(t, 2);
 }
 
-void importing::describeGemma3(Translation &t) {
+/// Layers of gemma3, but for the scale of scores.
+static void describeLikeGemma3(Translation &t) {
   t.setDecoder("gemma3_text");
   setRotary(t);
   t.set("rope_local_base_freq", t.number("rope.freq_base_swa").value_or(10000));
-  setQueryScalar(t, 62);
   if (std::optional<double> cap = t.number("final_logit_softcapping"))
     t.set("final_logit_softcapping", *cap);
   if (std::optional<double> cap = t.number("attn_logit_softcapping"))
@@ -153,6 +153,23 @@ void importing::describeGemma3(Translation &t) {
   else
     t.set("sliding_window", json::Value());
   setWindowedLayers(t, 6);
+}
+
+void importing::describeGemma3(Translation &t) {
+  describeLikeGemma3(t);
+  setQueryScalar(t, 62);
+}
+
+/// The same layers, whose tokens see those behind them.
+void importing::describeGemmaEmbedding(Translation &t) {
+  describeLikeGemma3(t);
+  t.set("query_pre_attn_scalar", t.sizes().channels);
+  t.set("use_bidirectional_attention", true);
+  for (const char *key : {"dense_2_feat_in", "dense_2_feat_out", "dense_3_feat_in", "dense_3_feat_out"})
+    t.pass(key);
+  if (!t.has("dense_2.weight"))
+    t.warn("no tensor dense_2.weight: the linear layers that the published model has behind the pooling are missing, "
+           "and the vectors are others than its own");
 }
 
 void importing::describePhi3(Translation &t) {

@@ -9,15 +9,18 @@
 
 namespace rapt::importing {
 
+void describeBert(Translation &t);
 void describeBloom(Translation &t);
 void describeCohere2(Translation &t);
 void describeCohere(Translation &t);
 void describeDeepSeek2(Translation &t);
+void describeDistilBert(Translation &t);
 void describeFalcon(Translation &t);
 void describeGemma(Translation &t);
 void describeGemma2(Translation &t);
 void describeGemma3(Translation &t);
 void describeGemma4(Translation &t);
+void describeGemmaEmbedding(Translation &t);
 void describeGlm4(Translation &t);
 void describeGPT2(Translation &t);
 void describeGptOss(Translation &t);
@@ -29,8 +32,10 @@ void describeLFM2(Translation &t);
 void describeLFM2Moe(Translation &t);
 void describeLlama(Translation &t);
 void describeMistral3(Translation &t);
+void describeModernBert(Translation &t);
 void describeMPT(Translation &t);
 void describeNemotron(Translation &t);
+void describeNomicBert(Translation &t);
 void describeOlmo(Translation &t);
 void describeOlmo2(Translation &t);
 void describeOlmoe(Translation &t);

@@ -22,6 +22,12 @@ void Translation::fail(std::string_view key, const std::string &what) {
   record(source.metadata().fail(fullName(key), what));
 }
 
+void Translation::failOfTensor(std::string_view name, const std::string &what) {
+  const gguf::Tensor *tensor = source.find(name);
+  record(Error{shownPath(tensor ? tensor->file->path() : source.path()) + ": tensor \"" + std::string(name) +
+               "\": " + what});
+}
+
 void Translation::warn(const std::string &line) { warnings.push_back(shownPath(source.path()) + ": " + line); }
 
 void Translation::assume(std::string_view member, const std::string &line) {
@@ -204,14 +210,13 @@ bool Translation::setInRotaryScaling(std::string_view member, json::Value value)
   return true;
 }
 
-void Translation::setDecoder(const char *modelType, const MemberNames &names) {
+void Translation::setModel(const char *modelType, const MemberNames &names) {
   const DecoderSizes &s = sizes();
   set("model_type", modelType);
   set("hidden_size", s.width);
   set("num_hidden_layers", s.layers);
   set("num_attention_heads", s.heads);
   set("vocab_size", s.vocabulary);
-  set("tie_word_embeddings", !has("output.weight"));
   if (!names.inner.empty())
     set(names.inner, required("feed_forward_length", 1, mostInner));
   set(names.positions, required("context_length", 1, mostPositions));
@@ -235,9 +240,45 @@ void Translation::setDecoder(const char *modelType, const MemberNames &names) {
       fail(key, "the file does not have it");
     set(names.epsilon, epsilon.value_or(1));
   }
+  setRoles();
+}
+
+void Translation::setDecoder(const char *modelType, const MemberNames &names) {
+  setModel(modelType, names);
+  set("tie_word_embeddings", !has("output.weight"));
   if (!boolean("attention.causal", true))
     set("is_causal", false);
-  setRoles();
+}
+
+void Translation::setEncoder(const char *modelType, const char *classes, const MemberNames &names) {
+  setModel(modelType, names);
+  if (boolean("attention.causal", false))
+    fail("attention.causal", "true, but an encoder sees all tokens");
+  const bool classifies = has("cls.output.weight");
+  set("architectures",
+      json::Array{json::Value(classes + std::string(classifies ? "ForSequenceClassification" : "Model"))});
+  if (classifies)
+    setLabels();
+}
+
+/// The classes, one for each row of cls.output, with their names where the file has them.
+void Translation::setLabels() {
+  constexpr const char *key = "classifier.output_labels";
+  const gguf::Tensor *output = source.find("cls.output.weight");
+  const int64_t count = output->dims.size() > 1 ? int64_t(output->dims.back()) : 1;
+  pass(key);
+  if (!source.metadata().find(fullName(key)))
+    return set("num_labels", count);
+  Expected<const gguf::Value::Texts *> names = source.metadata().texts(fullName(key));
+  if (!names)
+    return record(names.error());
+  if (int64_t((*names)->size()) != count)
+    fail(key, std::to_string((*names)->size()) + " names, but tensor \"cls.output.weight\" has " +
+                  std::to_string(count) + " rows");
+  json::Object labels;
+  for (const std::string &name : **names)
+    labels.emplace_back(std::to_string(labels.size()), name);
+  set("id2label", std::move(labels));
 }
 
 json::Object Translation::takeConfig() {

@@ -83,7 +83,11 @@ public:
   bool setInRotaryScaling(std::string_view member, json::Value value);
   /// model_type, sizes, positions, epsilon, whether the head is tied, and ids of tokens with a role.
   void setDecoder(const char *modelType, const MemberNames &names = {});
+  /// The same of an encoder, whose class is `classes`Model, or classifies with the tensor cls.output.
+  void setEncoder(const char *modelType, const char *classes, const MemberNames &names);
 
+  /// "FILE: tensor "NAME": WHAT".
+  void failOfTensor(std::string_view name, const std::string &what);
   /// "FILE: key "llama.KEY": WHAT".
   void fail(std::string_view key, const std::string &what);
   void warn(const std::string &line);
@@ -101,7 +105,9 @@ private:
   std::optional<int64_t> within(std::string_view key, std::optional<int64_t> value, int64_t least, int64_t most);
   void readSizes();
   void readKeyHeads();
+  void setModel(const char *modelType, const MemberNames &names);
   void setRoles();
+  void setLabels();
 
   const gguf::File &source;
   const GivenMembers &given;

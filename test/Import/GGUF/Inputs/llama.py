@@ -21,6 +21,12 @@ write("llama3", {"llama.context_length": 131072, "llama.rope.freq_base": 500000.
 write("quantized", {}, {**tensors, "blk.0.attn_q.weight": Blocks(40, [64, 16], bytes(36 * 16))}, more={"long": list(range(1000)), "tokens": list("\x1bbcde")})
 norms = {f"blk.0.{name}.weight": tensors["output_norm.weight"] for name in ("post_attention_norm", "post_ffw_norm")}
 write("gemma2", {}, {**tensors, **norms}, "gemma2")
+norms |= {f"blk.0.{name}.weight": numpy.ones(8, numpy.float32) for name in ("attn_q_norm", "attn_k_norm")}
+write("gemma-embedding", {"llama.pooling_type": 1, "llama.attention.causal": False}, {**tensors, **norms}, "gemma-embedding")
+modern = {"token_embd": (7, 32), "token_embd_norm": (32,), "output_norm": (32,), "cls": (32, 32), "cls.norm": (32,), "cls.output": (2, 32), "blk.0.attn_qkv": (96, 32),
+          "blk.0.attn_output": (32, 32), "blk.0.ffn_norm": (32,), "blk.0.ffn_up": (96, 32), "blk.0.ffn_down": (32, 48)}
+write("modern-bert", {"llama.attention.layer_norm_epsilon": 1e-5, "llama.attention.head_count_kv": None, "llama.rope.dimension_count": None},
+      {**{f"{name}.weight": numpy.ones(shape, numpy.float32) for name, shape in modern.items()}, "cls.output.bias": numpy.ones(2, numpy.float32)}, "modern-bert")
 plain = {name: array for name, array in tensors.items() if "ffn_gate" not in name}
 norms = {name.replace("weight", "bias"): array for name, array in plain.items() if "norm" in name}
 write("starcoder2", {"llama.attention.layer_norm_epsilon": 1e-5, "llama.attention.layer_norm_rms_epsilon": None}, {**plain, **norms}, "starcoder2")
