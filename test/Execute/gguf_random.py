@@ -85,6 +85,8 @@ CASES = {
     "deepseek2": (None, {**LATENTS, **V2}, {}),
     "deepseek2-v3": (None, {**LATENTS, "model_type": "deepseek_v3", "norm_topk_prob": True, "q_lora_rank": None}, {}),
     "deepseek2-q8": (None, {**LATENTS, **V2, "hidden_size": 64, "qk_nope_head_dim": 32, "v_head_dim": 32, "moe_intermediate_size": 32, "q_lora_rank": 32}, {"kind": "Q8_0"}),
+    "t5-q8": (None, {"model_type": "t5", "vocab_size": 61, "d_model": 64, "d_kv": 16, "d_ff": 96, "num_layers": 3, "num_decoder_layers": 2, "num_heads": 4, "n_positions": 64,
+                     "relative_attention_num_buckets": 16, "layer_norm_epsilon": 1e-6, "decoder_start_token_id": 0, "feed_forward_proj": "gated-gelu"}, {"kind": "Q8_0"}),
     "roberta-classes": (None, {"model_type": "roberta", "vocab_size": 61, "hidden_size": 48, "intermediate_size": 72, "num_hidden_layers": 2, "num_attention_heads": 4,
                                "max_position_embeddings": 66, "pad_token_id": 1, "type_vocab_size": 1, "layer_norm_eps": 1e-5, "num_labels": 3,
                                "architectures": ["RobertaForSequenceClassification"]}, {}),
@@ -133,7 +135,8 @@ def check_beside_directory(name, options, directory):
     found = []
     for source, flags in ((file, ()), (at("decoded"), ()), *((file, flags) for flags in NEAR_MISSES.get(name, ()))):
         command = random_models.program(options, source, directory, flags)
-        found.append(random_models.outputs(options, [*command, "--input", f"input_ids={at('ids.npy')}"], {"logits": at("logits.npy")})["logits"])
+        inputs = [word for one in ("input_ids", "decoder_input_ids")[:2 if "d_kv" in config else 1] for word in ("--input", f"{one}={at('ids.npy')}")]
+        found.append(random_models.outputs(options, [*command, *inputs], {"logits": at("logits.npy")})["logits"])
     for wrong in found[2:]:
         assert numpy.linalg.norm(wrong - found[1]) > 0.1 * numpy.linalg.norm(found[1]), f"{name}: a near miss has the same logits"
     return random_models.compare(f"{name}: logits", *found[:2], None, PASSED_ON.get(name, ROUNDED) if how else random_models.TOLERANCE["F32"])

@@ -1,5 +1,6 @@
 // What llama.cpp makes of a text, in f32: gguf_logits FOLDER-OF-BACKENDS FILE logits|states|text COLUMNS ID... prints
-// [ids, columns] floats, logits or states of every token, or [1, columns], the text's vector or classes.
+// [ids, columns] floats, logits or states of every token, or [1, columns], the text's vector or classes. A model with
+// an encoder and a decoder reads the text with both.
 #include "llama.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,8 @@ int main(int argc, char **argv) {
     batch.seq_id[i][0] = 0;
     batch.logits[i] = 1;
   }
+  if (llama_model_has_encoder(model) && llama_model_has_decoder(model) && llama_encode(context, batch))
+    return 1;
   if (llama_decode(context, batch))
     return 1;
   if (givesText)

@@ -161,6 +161,14 @@ CASES |= {
     "modern-bert-classes": ({**MODERN, **CLASSES, "architectures": ["ModernBertForSequenceClassification"], "classifier_pooling": "mean"}, {}),
     "modern-bert-silu": ({**MODERN, "architectures": ["ModernBertModel"], "hidden_activation": "silu"}, {}),
 }
+T5 = {"model_type": "t5", "vocab_size": 97, "d_model": 48, "d_kv": 8, "d_ff": 72, "num_layers": 3, "num_decoder_layers": 2, "num_heads": 6, "n_positions": 64,
+      "relative_attention_num_buckets": 16, "layer_norm_epsilon": 1e-6, "decoder_start_token_id": 0, "feed_forward_proj": "relu", "tie_word_embeddings": True}
+CASES |= {
+    "t5": (T5, {}),
+    "t5-gated": ({**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "num_layers": 2}, {}),
+    "t5-old": ({**T5, "relative_attention_num_buckets": 32, "num_decoder_layers": 3}, {"keys": {"t5.decoder_block_count": None, "t5.attention.relative_buckets_count": None}}),
+    "umt5": ({**T5, "model_type": "umt5", "feed_forward_proj": "gated-gelu"}, {}),
+}
 EMBEDDING = {**SIZES, **GEMMA3, "model_type": "gemma3_text", "use_bidirectional_attention": True, "architectures": ["Gemma3TextModel"]}
 
 

@@ -182,6 +182,7 @@ for name, more, change, texts in [
     case(105, f"bert-{name}", file(lambda tensors, types=types: tensors.update(types), keys=keys), *texts, seen=COMPILER)
 case(105, "modern-bert-scaling", file(keys=keys_of("modern-bert", attention__layer_norm_epsilon=1e-5, attention__head_count_kv=4, rope__scaling__type="linear")),
      '"modern-bert.rope.scaling.type"', '"linear" is not supported', seen=COMPILER)
+case(105, "t5-names", file(keys={**keys_of("t5"), "t5.rope.dimension_count": None}), '"dec.blk.0.cross_attn_k.weight" ("decoder.block.0.layer.1.EncDecAttention.k.weight")', seen=COMPILER)
 case(105, "log-multiplier", file(keys={"llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": 2.0, "llama.rope.scaling.yarn_log_multiplier": 0.5}),
      '"llama.rope.scaling.yarn_log_multiplier"', "not supported for this architecture", seen=COMPILER)
 case(105, "quantized-decays", file(lambda t: t.update({"blk.0.ssm_a": Blocks(8, [32, 1], bytes(34))}), keys=keys_of("qwen35", **DELTA)), '"blk.0.ssm_a"', "a vector of type Q8_0", seen=COMPILER)

@@ -50,6 +50,14 @@ GEMMA4 = {**BEHIND, "model.embed_tokens_per_layer": "per_layer_token_embd", "mod
           "model.per_layer_projection_norm": "per_layer_proj_norm", "per_layer_input_gate": "inp_gate", "per_layer_projection": "proj", "post_per_layer_input_norm": "post_norm",
           "router.proj": "ffn_gate_inp", "pre_feedforward_layernorm_2": "pre_ffw_norm_2", "post_feedforward_layernorm_1": "post_ffw_norm_1",
           "post_feedforward_layernorm_2": "post_ffw_norm_2"}
+# One of its two stacks; the decoder's feed-forward is behind cross attention.
+T5_LAYER = {"layer.0.layer_norm": "attn_norm", "layer.0.SelfAttention.q": "attn_q", "layer.0.SelfAttention.k": "attn_k", "layer.0.SelfAttention.v": "attn_v",
+            "layer.0.SelfAttention.o": "attn_o", "layer.0.SelfAttention.relative_attention_bias": "attn_rel_b", "layer.1.EncDecAttention.q": "cross_attn_q",
+            "layer.1.EncDecAttention.k": "cross_attn_k", "layer.1.EncDecAttention.v": "cross_attn_v", "layer.1.EncDecAttention.o": "cross_attn_o"}
+T5_INNER = {"layer_norm": "ffn_norm", "DenseReluDense.wi": "ffn_up", "DenseReluDense.wi_0": "ffn_gate", "DenseReluDense.wi_1": "ffn_up", "DenseReluDense.wo": "ffn_down"}
+T5 = {"shared": "token_embd", "lm_head": "output", "encoder.final_layer_norm": "enc.output_norm", "decoder.final_layer_norm": "dec.output_norm",
+      **{f"{side}.{name}": part for side in ("encoder", "decoder") for name, part in T5_LAYER.items()}, "decoder.layer.1.layer_norm": "cross_attn_norm",
+      **{f"encoder.layer.1.{name}": part for name, part in T5_INNER.items()}, **{f"decoder.layer.2.{name}": part for name, part in T5_INNER.items()}}
 LINEARS = {"2_Dense.linear": "dense_2", "3_Dense.linear": "dense_3"}  # of sentence-transformers
 BERT = {**LINEARS, "embeddings.word_embeddings": "token_embd", "embeddings.position_embeddings": "position_embd", "embeddings.token_type_embeddings": "token_types",
         "embeddings.LayerNorm": "token_embd_norm", "attention.self.query": "attn_q", "attention.self.key": "attn_k", "attention.self.value": "attn_v",
@@ -73,7 +81,7 @@ PLAIN = {**USUAL, "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
 
 # model_type -> (architecture, names, whether channels that rotate together become neighbors)
 FAMILIES = {
-    "bert": ("bert", BERT, False), "distilbert": ("bert", DISTIL, False), "roberta": ("bert", BERT, False), "xlm-roberta": ("bert", BERT, False),
+    "t5": ("t5", T5, False), "mt5": ("t5", T5, False), "umt5": ("t5", T5, False), "bert": ("bert", BERT, False), "distilbert": ("bert", DISTIL, False), "roberta": ("bert", BERT, False), "xlm-roberta": ("bert", BERT, False),
     "nomic_bert": ("nomic-bert", NOMIC, False), "modernbert": ("modern-bert", MODERN, False), "embeddinggemma": ("gemma-embedding", {**BEHIND, **LINEARS}, False),
     "bloom": ("bloom", BLOOM, False), "cohere": ("command-r", USUAL, False), "cohere2": ("cohere2", USUAL, False), "deepseek_v2": ("deepseek2", DEEPSEEK, False), "deepseek_v3": ("deepseek2", DEEPSEEK, False), "falcon": ("falcon", BLOOM, False),
     "gemma": ("gemma", USUAL, False), "gemma2": ("gemma2", BEHIND, False), "gemma3_text": ("gemma3", BEHIND, False), "gemma4_text": ("gemma4", GEMMA4, False), "gpt2": ("gpt2", GPT2, False),
@@ -93,7 +101,7 @@ WITHOUT_ROTATION = ("gpt2", "gpt_bigcode", "bloom", "mpt")
 # Types -> those of rows that are no whole blocks.
 FALLBACKS = {"Q2_K": "Q4_0", "Q3_K": "Q4_0", "Q4_K": "Q5_0", "Q5_K": "Q5_1", "Q6_K": "Q8_0", "IQ4_XS": "IQ4_NL"}
 # Parts of the names of tensors that files have as F32.
-KEPT = ("norm", "ffn_gate_inp", "position_embd", "token_types", "conv1d", "shortconv.conv")
+KEPT = ("norm", "attn_rel_b", "ffn_gate_inp", "position_embd", "token_types", "conv1d", "shortconv.conv")
 MIXES = {"Q3_K_M": "Q3_K", "Q4_K_M": "Q4_K", "Q5_K_M": "Q5_K"}
 FILE_TYPES = {"Q4_0": 2, "Q4_1": 3, "Q8_0": 7, "Q5_0": 8, "Q5_1": 9, "Q2_K": 10, "Q3_K": 11, "Q3_K_M": 12, "Q4_K": 14, "Q4_K_M": 15, "Q5_K": 16, "Q5_K_M": 17,
               "Q6_K": 18, "IQ4_NL": 25, "IQ4_XS": 30, "MXFP4": 38}
@@ -111,7 +119,7 @@ def value(config, *keys, default=None):
 
 
 def sizes(config):
-    width, heads = value(config, "hidden_size", "n_embd", "d_model"), value(config, "num_attention_heads", "n_head", "n_heads")
+    width, heads = value(config, "hidden_size", "n_embd", "d_model"), value(config, "num_attention_heads", "n_head", "n_heads", "num_heads")
     keyHeads = config.get("num_key_value_heads") or config.get("num_kv_heads") or heads
     if config["model_type"] in ("gpt_bigcode", "falcon") and config.get("multi_query", True) and not config.get("new_decoder_architecture"):
         keyHeads = 1
@@ -167,6 +175,8 @@ def metadata(config):
     """(keys with the architecture in front, tensors beside the checkpoint's)"""
     family = config["model_type"]
     architecture = FAMILIES[family][0]
+    if architecture == "t5":
+        return {"general.architecture": "t5", **{f"t5.{key}": entry for key, entry in t5(config).items()}}, {}
     if family in ENCODERS:
         types = {} if family == "modernbert" else {"tokenizer.ggml.token_type_count": config.get("type_vocab_size", 1 if family == "distilbert" else 2)}
         return {"general.architecture": architecture, **{f"{architecture}.{key}": entry for key, entry in encoder(config).items()}, **types}, {}
@@ -240,6 +250,13 @@ def metadata(config):
     if "shared_expert_intermediate_size" in config:
         keys["expert_shared_feed_forward_length"] = config["shared_expert_intermediate_size"]
     return {"general.architecture": architecture, **{f"{architecture}.{key}": entry for key, entry in keys.items()}}, tensors
+
+
+def t5(config):
+    return {"context_length": config.get("n_positions", 512), "embedding_length": config["d_model"], "feed_forward_length": config["d_ff"], "block_count": config["num_layers"],
+            "decoder_block_count": config["num_decoder_layers"], "attention.head_count": config["num_heads"], "attention.key_length": config["d_kv"],
+            "attention.value_length": config["d_kv"], "attention.layer_norm_epsilon": config["layer_norm_epsilon"], "attention.layer_norm_rms_epsilon": config["layer_norm_epsilon"],
+            "attention.relative_buckets_count": config["relative_attention_num_buckets"], "decoder_start_token_id": config["decoder_start_token_id"]}
 
 
 def encoder(config):
@@ -415,6 +432,8 @@ def tensors(config, checkpoint, fused=False):
         for prefix in (["model", "layers"], ["gpt_neox", "layers"], ["h"], ["blocks"], ["encoder", "layer"], ["encoder", "layers"], ["transformer", "layer"], ["layers"]):
             if words[:len(prefix)] == prefix:
                 layer, words = f"blk.{words[len(prefix)]}.", words[len(prefix) + 1:]
+        if words[:2] in (["encoder", "block"], ["decoder", "block"]):
+            layer, words = f"{words[0][:3]}.blk.{words[2]}.", [words[0], *words[3:]]
         if family == "gemma4_text" and (own := GEMMA4_BARE.get(".".join([*words, end]))):
             found[layer + own] = array
             continue
@@ -434,7 +453,7 @@ def tensors(config, checkpoint, fused=False):
         if words[-1] == "kv_b_proj":
             found |= {layer + own: part for own, part in heads_of_latents(config, array).items()}
             continue
-        expert = next((word for word in words[1:] if word.isdigit()), None)
+        expert = None if FAMILIES[family][0] == "t5" else next((word for word in words[1:] if word.isdigit()), None)
         if family == "gpt_oss" and end == "sinks":
             end = "weight"
         if end == "expert_bias":

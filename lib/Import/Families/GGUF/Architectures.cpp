@@ -316,6 +316,45 @@ constexpr Rename modernBert[] = {
     {"cls.output", "classifier"},
 };
 
+constexpr Rename t5[] = {
+    {"token_embd", "shared"},
+    {"output", "lm_head"},
+    {"enc.output_norm", "encoder.final_layer_norm"},
+    {"enc.attn_norm", "encoder.block.{layer}.layer.0.layer_norm"},
+    {"enc.attn_q", "encoder.block.{layer}.layer.0.SelfAttention.q"},
+    {"enc.attn_k", "encoder.block.{layer}.layer.0.SelfAttention.k"},
+    {"enc.attn_v", "encoder.block.{layer}.layer.0.SelfAttention.v"},
+    {"enc.attn_o", "encoder.block.{layer}.layer.0.SelfAttention.o"},
+    {"enc.attn_rel_b", "encoder.block.{layer}.layer.0.SelfAttention.relative_attention_bias"},
+    {"enc.ffn_norm", "encoder.block.{layer}.layer.1.layer_norm"},
+    {"enc.ffn_gate", "encoder.block.{layer}.layer.1.DenseReluDense.wi_0"},
+    {"enc.ffn_up", "encoder.block.{layer}.layer.1.DenseReluDense.wi_1"},
+    {"enc.ffn_down", "encoder.block.{layer}.layer.1.DenseReluDense.wo"},
+    {"dec.output_norm", "decoder.final_layer_norm"},
+    {"dec.attn_norm", "decoder.block.{layer}.layer.0.layer_norm"},
+    {"dec.attn_q", "decoder.block.{layer}.layer.0.SelfAttention.q"},
+    {"dec.attn_k", "decoder.block.{layer}.layer.0.SelfAttention.k"},
+    {"dec.attn_v", "decoder.block.{layer}.layer.0.SelfAttention.v"},
+    {"dec.attn_o", "decoder.block.{layer}.layer.0.SelfAttention.o"},
+    {"dec.attn_rel_b", "decoder.block.{layer}.layer.0.SelfAttention.relative_attention_bias"},
+    {"dec.cross_attn_norm", "decoder.block.{layer}.layer.1.layer_norm"},
+    {"dec.cross_attn_q", "decoder.block.{layer}.layer.1.EncDecAttention.q"},
+    {"dec.cross_attn_k", "decoder.block.{layer}.layer.1.EncDecAttention.k"},
+    {"dec.cross_attn_v", "decoder.block.{layer}.layer.1.EncDecAttention.v"},
+    {"dec.cross_attn_o", "decoder.block.{layer}.layer.1.EncDecAttention.o"},
+    {"dec.cross_attn_rel_b", "decoder.block.{layer}.layer.1.EncDecAttention.relative_attention_bias"},
+    {"dec.ffn_norm", "decoder.block.{layer}.layer.2.layer_norm"},
+    {"dec.ffn_gate", "decoder.block.{layer}.layer.2.DenseReluDense.wi_0"},
+    {"dec.ffn_up", "decoder.block.{layer}.layer.2.DenseReluDense.wi_1"},
+    {"dec.ffn_down", "decoder.block.{layer}.layer.2.DenseReluDense.wo"},
+};
+
+/// Of feed-forwards without a gate.
+constexpr Rename t5Plain[] = {
+    {"enc.ffn_up", "encoder.block.{layer}.layer.1.DenseReluDense.wi"},
+    {"dec.ffn_up", "decoder.block.{layer}.layer.2.DenseReluDense.wi"},
+};
+
 constexpr Rename linearLayers[] = {
     {"dense_2", "2_Dense.linear"},
     {"dense_3", "3_Dense.linear"},
@@ -370,6 +409,8 @@ constexpr Architecture table[] = {
     {.name = "stablelm", .describe = describeStableLM, .tensors = {stableLM, usual}},
     {.name = "starcoder", .describe = describeStarcoder, .tensors = {gpt2}, .layer = ofGPT},
     {.name = "starcoder2", .describe = describeStarcoder2, .tensors = {plainFeedForward, usual}},
+    {.name = "t5", .describe = describeT5, .tensors = {t5}, .layer = "", .onlyWith = "enc.blk.0.ffn_gate.weight"},
+    {.name = "t5", .describe = describeT5, .tensors = {t5Plain, t5}, .layer = ""},
 };
 // clang-format on
 

@@ -23,7 +23,8 @@ enum class Arrangement : uint8_t {
 };
 
 /// A tensor's name without ".weight" or ".bias", of a layer without "blk.N.", and that of a directory: of a layer
-/// without its prefix; several of them behind spaces; "{}" is an expert's number.
+/// without its prefix, or whole with its number as "{layer}"; several of them behind spaces; "{}" is an expert's
+/// number.
 struct Rename {
   std::string_view file, own;
   Arrangement arrangement = Arrangement::Same;
@@ -33,7 +34,7 @@ struct Architecture {
   std::string_view name;                          ///< general.architecture
   void (*describe)(Translation &t);               ///< sets config.json's members
   std::array<std::span<const Rename>, 4> tensors; ///< an earlier list comes before later ones
-  std::string_view layer = "model.layers.";       ///< before a layer's number
+  std::string_view layer = "model.layers.";       ///< before a layer's number; empty: names are whole
   std::string_view onlyWith = "";                 ///< a tensor that such files have; empty: all
   bool normsHoldOne = false;                      ///< weights of norms are w + 1, of which a directory has w
   bool hasConv1D = true;                          ///< see ModelParts

@@ -63,3 +63,24 @@ void importing::describeModernBert(Translation &t) {
                                    "say it; --config-key=classifier_pooling=cls takes the first token");
   }
 }
+
+/// t5 and mt5, or with a bias of its own in each layer umt5.
+void importing::describeT5(Translation &t) {
+  const DecoderSizes &s = t.sizes();
+  t.set("model_type", t.has("enc.blk.1.attn_rel_b.weight") ? "umt5" : "t5");
+  t.set("d_model", s.width);
+  t.set("d_kv", s.channels);
+  t.set("d_ff", t.required("feed_forward_length", 1, mostInner));
+  t.set("num_heads", s.heads);
+  t.set("num_layers", s.layers);
+  t.set("num_decoder_layers", t.integer("decoder_block_count", 1, mostLayers).value_or(s.layers));
+  t.set("n_positions", t.required("context_length", 1, mostPositions));
+  t.set("vocab_size", s.vocabulary);
+  t.set("tie_word_embeddings", !t.has("output.weight"));
+  t.set("feed_forward_proj", t.has("enc.blk.0.ffn_gate.weight") ? "gated-gelu" : "relu");
+  t.set("relative_attention_num_buckets", t.integer("attention.relative_buckets_count", 4, 256).value_or(32));
+  t.set("layer_norm_epsilon", t.number("attention.layer_norm_rms_epsilon").value_or(1e-6));
+  t.pass("attention.layer_norm_epsilon"); // of the same value
+  t.set("decoder_start_token_id", t.integer("decoder_start_token_id", 0, s.vocabulary - 1).value_or(0));
+  t.setRoles();
+}

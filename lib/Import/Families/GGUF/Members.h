@@ -52,6 +52,7 @@ void describeSmolLM3(Translation &t);
 void describeStableLM(Translation &t);
 void describeStarcoder(Translation &t);
 void describeStarcoder2(Translation &t);
+void describeT5(Translation &t);
 
 // Members that several architectures have.
 

@@ -13,15 +13,19 @@ using huggingface::StoredTensor;
 namespace {
 
 /// "blk.3.attn_q.weight" is layer "3", part "attn_q" and end ".weight"; of one expert's "blk.3.ffn_up.7.weight" the
-/// part is "ffn_up.{}" and the expert "7".
+/// part is "ffn_up.{}" and the expert "7"; of "enc.blk.3.attn_q.weight", of one of two stacks, the part is
+/// "enc.attn_q".
 struct FileName {
   std::string layer, part, expert, end;
 
   explicit FileName(std::string_view name) {
-    if (name.starts_with("blk."))
-      if (const size_t dot = name.find('.', 4); dot != name.npos && isNumber(name.substr(4, dot - 4))) {
-        layer = name.substr(4, dot - 4);
-        name.remove_prefix(dot + 1);
+    const size_t stack = name.starts_with("enc.") || name.starts_with("dec.") ? 4 : 0, number = stack + block.size();
+    std::string whole;
+    if (name.substr(stack).starts_with(block))
+      if (const size_t dot = name.find('.', number); dot != name.npos && isNumber(name.substr(number, dot - number))) {
+        layer = name.substr(number, dot - number);
+        whole = std::string(name.substr(0, stack)) + std::string(name.substr(dot + 1));
+        name = whole;
       }
     if (const size_t dot = name.rfind('.'); dot != name.npos && !isNumber(name.substr(dot + 1))) {
       end = name.substr(dot);
@@ -34,24 +38,35 @@ struct FileName {
     }
   }
 
+  static constexpr std::string_view block = "blk.";
+
+  /// The name of a part of a layer.
+  static std::string of(std::string_view layer, std::string_view part) {
+    const size_t stack = part.starts_with("enc.") || part.starts_with("dec.") ? 4 : 0;
+    return std::string(part.substr(0, stack)) + std::string(block) + std::string(layer) + "." +
+           std::string(part.substr(stack));
+  }
+
   static bool isNumber(std::string_view text) {
     return !text.empty() && text.size() < 8 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
   }
 };
 
-std::string withExpert(std::string_view name, const std::string &number) {
+constexpr std::string_view ofExpert = "{}", ofLayer = "{layer}";
+
+std::string with(std::string_view mark, std::string_view name, const std::string &number) {
   std::string text(name);
-  if (const size_t at = text.find("{}"); at != text.npos)
-    text.replace(at, 2, number);
+  if (const size_t at = text.find(mark); at != text.npos)
+    text.replace(at, mark.size(), number);
   return text;
 }
 
-/// The number that "{}" stands for in the pattern, empty without one; nothing where the name is another.
-std::optional<std::string> matched(std::string_view pattern, std::string_view name) {
-  const size_t at = pattern.find("{}");
+/// The number that the mark stands for in the pattern, empty without one; nothing where the name is another.
+std::optional<std::string> matched(std::string_view mark, std::string_view pattern, std::string_view name) {
+  const size_t at = pattern.find(mark);
   if (at == pattern.npos)
     return pattern == name ? std::optional(std::string()) : std::nullopt;
-  const std::string_view behind = pattern.substr(at + 2);
+  const std::string_view behind = pattern.substr(at + mark.size());
   if (name.size() < at + behind.size() || name.substr(0, at) != pattern.substr(0, at) || !name.ends_with(behind))
     return std::nullopt;
   const std::string_view number = name.substr(at, name.size() - at - behind.size());
@@ -60,18 +75,26 @@ std::optional<std::string> matched(std::string_view pattern, std::string_view na
 
 /// The file's name of a directory's tensor; empty: the architecture has none.
 std::string nameInFile(const Architecture &architecture, std::string_view name) {
-  std::string stem;
-  if (name.starts_with(architecture.layer)) {
+  std::string layer;
+  if (!architecture.layer.empty() && name.starts_with(architecture.layer)) {
     name.remove_prefix(architecture.layer.size());
-    stem = "blk." + std::string(name.substr(0, name.find('.'))) + ".";
+    layer = name.substr(0, name.find('.'));
     name.remove_prefix(std::min(name.size(), name.find('.') + 1));
   }
   const size_t dot = std::min(name.rfind('.'), name.size());
+  const std::string_view stem = name.substr(0, dot);
+  const std::string end(name.substr(dot));
   for (std::span<const Rename> list : architecture.tensors)
     for (const Rename &rename : list)
-      for (std::string_view own : words(rename.own))
-        if (std::optional<std::string> number = matched(own, name.substr(0, dot)))
-          return withExpert(stem + std::string(rename.file), *number) + std::string(name.substr(dot));
+      for (std::string_view own : words(rename.own)) {
+        if (own.find(ofLayer) != own.npos) {
+          if (std::optional<std::string> number = matched(ofLayer, own, stem))
+            return FileName::of(*number, rename.file) + end;
+        } else if (std::optional<std::string> number = matched(ofExpert, own, stem)) {
+          const std::string part = with(ofExpert, rename.file, *number) + end;
+          return layer.empty() ? part : FileName::of(layer, part);
+        }
+      }
   return "";
 }
 
@@ -110,9 +133,11 @@ private:
       return keep(tensor, gguf::wholeTensor(tensor, tensor.name));
     std::vector<std::string> own;
     for (std::string_view word : words(rename->own)) {
-      const std::string stem = name.layer.empty() ? "" : std::string(architecture.layer) + name.layer + ".";
-      own.push_back(withExpert(stem + std::string(word) + (rename->arrangement == Arrangement::Bare ? "" : name.end),
-                               name.expert.empty() ? "{}" : name.expert));
+      const bool isWhole = name.layer.empty() || word.find(ofLayer) != word.npos;
+      const std::string stem = isWhole ? "" : std::string(architecture.layer) + name.layer + ".";
+      own.push_back(with(
+          ofExpert, stem + with(ofLayer, word, name.layer) + (rename->arrangement == Arrangement::Bare ? "" : name.end),
+          name.expert.empty() ? std::string(ofExpert) : name.expert));
     }
     StoredTensor whole = gguf::wholeTensor(tensor, own.front());
     if (architecture.normsHoldOne && name.part.ends_with("norm") && name.part != "ssm_norm" && name.end == ".weight")
@@ -197,7 +222,7 @@ private:
       const StoredTensor one = gguf::oneOf(whole, "", expert);
       const int64_t rows = one.shape[0] / parts;
       for (int64_t part = 0; part < parts; ++part)
-        keep(tensor, gguf::someRows(one, withExpert(own[size_t(part)], std::to_string(expert)), part * rows, rows));
+        keep(tensor, gguf::someRows(one, with(ofExpert, own[size_t(part)], std::to_string(expert)), part * rows, rows));
     }
   }
 

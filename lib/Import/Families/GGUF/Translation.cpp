@@ -6,7 +6,7 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-static constexpr int64_t mostWidth = 1 << 16, mostLayers = 1 << 17;
+static constexpr int64_t mostWidth = 1 << 16;
 
 Translation::Translation(const gguf::File &file, std::string_view architecture, const GivenMembers &given)
     : source(file), given(given), prefix(std::string(architecture) + ".") {

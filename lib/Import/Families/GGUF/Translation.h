@@ -16,7 +16,8 @@ namespace rapt::importing {
 
 /// The largest sizes that are read.
 inline constexpr int64_t mostHeads = 1 << 12, mostChannels = 1 << 12, mostWindow = int64_t(1) << 30,
-                         mostExperts = 1 << 12, mostInner = 1 << 20, mostPositions = 1 << 24, mostRank = 1 << 16;
+                         mostExperts = 1 << 12, mostInner = 1 << 20, mostPositions = 1 << 24, mostRank = 1 << 16,
+                         mostLayers = 1 << 17;
 
 /// Sizes that every decoder has. 1 where the file's are wrong, which is recorded.
 struct DecoderSizes {
@@ -86,6 +87,9 @@ public:
   /// The same of an encoder, whose class is `classes`Model, or classifies with the tensor cls.output.
   void setEncoder(const char *modelType, const char *classes, const MemberNames &names);
 
+  /// The ids of tokens with a role.
+  void setRoles();
+
   /// "FILE: tensor "NAME": WHAT".
   void failOfTensor(std::string_view name, const std::string &what);
   /// "FILE: key "llama.KEY": WHAT".
@@ -106,7 +110,6 @@ private:
   void readSizes();
   void readKeyHeads();
   void setModel(const char *modelType, const MemberNames &names);
-  void setRoles();
   void setLabels();
 
   const gguf::File &source;
