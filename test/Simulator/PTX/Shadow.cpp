@@ -67,12 +67,12 @@ uint32_t &AccessLog::Steps::at(const Step &step) {
 
 void AccessLog::beginLaunch() {
   firstWrite += uint32_t(writes.size());
-  firstSet += uint32_t(sets.size());
+  firstSet += lanesOfSet * uint32_t(sets.size());
   // Numbers that bytes hold from earlier launches stay below; 1 is "written by an earlier launch".
   firstWrite = std::max(firstWrite, 2u);
   writes.clear();
   sets.clear();
-  steps.clear();
+  forgetSteps();
 }
 
 uint32_t AccessLog::addWrite(const Accessor &by, bool isInFlight) {
@@ -80,18 +80,37 @@ uint32_t AccessLog::addWrite(const Accessor &by, bool isInFlight) {
   return firstWrite + uint32_t(writes.size()) - 1;
 }
 
+void AccessLog::forgetSteps() {
+  steps.clear();
+  lastSet = 0;
+}
+
 uint32_t AccessLog::addRead(uint32_t set, const Accessor &by) {
   if (set < firstSet)
     set = 0;
   if (by.block != block)
-    steps.clear();
+    forgetSteps();
   block = by.block;
-  uint32_t &known = steps.at(
-      {set, by.line, by.moment.epoch, uint32_t(by.moment.actor) << 8 | by.moment.lane, by.block << 1 | by.isAtomic});
+  const uint8_t lane = by.moment.lane;
+  const ReadSet *before = set ? &sets[(set - firstSet) / lanesOfSet] : nullptr;
+  const uint32_t laneBefore = set ? (set - firstSet) % lanesOfSet : 0;
+  const bool isOfLane = lane != wholeWarp && (!before || (before->isOfLane && laneBefore == lane));
+  constexpr uint32_t anyLane = 0xfe;
+  const Steps::Step step = {isOfLane && set ? set - lane : set, by.line, by.moment.epoch,
+                            uint32_t(by.moment.actor) << 8 | (isOfLane ? anyLane : lane), by.block << 1 | by.isAtomic};
+  const uint32_t offset = isOfLane ? lane : 0;
+  if (lastSet && step == last)
+    return lastSet + offset;
+  last = step;
+  uint32_t &known = steps.at(step);
   if (known)
-    return known;
-  ReadSet next = set ? sets[set - firstSet] : ReadSet();
-  LaneMask lanes = by.moment.lane == wholeWarp ? allLanes : LaneMask(1) << by.moment.lane;
+    return (lastSet = known) + offset;
+  ReadSet next = before ? *before : ReadSet();
+  if (next.isOfLane && !isOfLane)
+    for (Read &read : next.reads)
+      read.lanes = LaneMask(1) << laneBefore;
+  next.isOfLane = isOfLane;
+  const LaneMask lanes = isOfLane ? 0 : lane == wholeWarp ? allLanes : LaneMask(1) << lane;
   auto isSame = [&](const Read &read) {
     return read.moment.actor == by.moment.actor && read.moment.epoch == by.moment.epoch && read.line == by.line &&
            read.isAtomic == by.isAtomic;
@@ -104,13 +123,15 @@ uint32_t AccessLog::addRead(uint32_t set, const Accessor &by) {
   else
     next.reads.push_back({by.moment, lanes, by.block, by.line, by.isAtomic});
   sets.push_back(std::move(next));
-  return known = firstSet + uint32_t(sets.size()) - 1;
+  known = lastSet = firstSet + lanesOfSet * uint32_t(sets.size() - 1);
+  return known + offset;
 }
 
 std::string AccessLog::conflictOfReads(uint32_t set, const Accessor &by) const {
   if (set < firstSet)
     return "";
-  const ReadSet &reads = sets[set - firstSet];
+  const ReadSet &reads = sets[(set - firstSet) / lanesOfSet];
+  const LaneMask ofSet = LaneMask(1) << (set - firstSet) % lanesOfSet;
   if (reads.hasOtherBlocks && !by.isAtomic)
     return "another thread block";
   for (const Read &read : reads.reads) {
@@ -118,7 +139,8 @@ std::string AccessLog::conflictOfReads(uint32_t set, const Accessor &by) const {
       continue;
     bool isConflict = false;
     Moment moment = read.moment;
-    forEachLane(moment.lane == wholeWarp ? 1 : read.lanes, [&](unsigned lane) {
+    const LaneMask lanes = reads.isOfLane ? ofSet : read.lanes;
+    forEachLane(moment.lane == wholeWarp ? 1 : lanes, [&](unsigned lane) {
       moment.lane = read.moment.lane == wholeWarp ? wholeWarp : uint8_t(lane);
       isConflict |= !isOrdered(by, moment, read.block, false);
     });

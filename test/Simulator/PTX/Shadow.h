@@ -57,20 +57,24 @@ public:
 private:
   struct Read {
     Moment moment;
-    LaneMask lanes;
+    LaneMask lanes; ///< of sets that are not of a lane
     uint32_t block, line;
     bool isAtomic;
   };
+  /// Lanes mostly read bytes of their own by the same instructions: what one of them has read is said once for all.
   struct ReadSet {
     std::vector<Read> reads;
     bool hasOtherBlocks = false;
+    bool isOfLane = false; ///< one set for each lane, with reads of that lane alone
   };
+  /// Sets have numbers for each lane; those that are not of a lane have the first.
+  static constexpr uint32_t lanesOfSet = 32;
   /// From a set of reads and one more to the set of all. Those of a block are known, as no other block reads with them;
   /// there are millions in a launch.
   class Steps {
   public:
     struct Step {
-      uint32_t set, line, epoch, actorAndLane, block;
+      uint32_t set = 0, line = 0, epoch = 0, actorAndLane = 0, block = 0;
       bool operator==(const Step &) const = default;
     };
     void clear();
@@ -92,8 +96,11 @@ private:
   uint32_t firstWrite = 1;
   std::vector<ReadSet> sets;
   uint32_t firstSet = 1;
+  void forgetSteps();
   Steps steps;
-  uint32_t block = 0; ///< whose steps are known
+  Steps::Step last;     ///< the last one that was asked for, of which `lastSet` comes
+  uint32_t lastSet = 0; ///< 0: none
+  uint32_t block = 0;   ///< whose steps are known
 };
 
 /// True if `by` comes after the moment: the same thread, or a barrier between.
