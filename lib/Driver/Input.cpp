@@ -78,14 +78,22 @@ Expected<Input> readText(MLIRContext &context, Diagnostics &diagnostics, const O
 /// The model of a directory, a configuration or a GGUF file.
 Expected<huggingface::ModelDescription> openModel(InputKind kind, const Options &options,
                                                   huggingface::LoadOptions load) {
+  if (kind != InputKind::GGUF && !options.mmproj.empty())
+    return Error{shownPath(options.input) + ": --mmproj is for a GGUF file; a directory has its own images"};
   if (kind != InputKind::GGUF)
     return huggingface::ModelDescription::load(options.input, std::move(load));
   RAPT_ASSIGN_OR_RETURN(gguf::File file, gguf::File::open(options.input));
   if (options.dryRun) // also of a model that cannot be compiled
     RAPT_RETURN_IF_ERROR(writeText("", gguf::describe(file)));
-  RAPT_ASSIGN_OR_RETURN(huggingface::ModelParts parts, importing::describeGGUF(file, options.configKeys));
+  std::optional<gguf::File> images;
+  if (!options.mmproj.empty()) {
+    RAPT_ASSIGN_OR_RETURN(images, gguf::File::open(options.mmproj));
+  }
+  RAPT_ASSIGN_OR_RETURN(huggingface::ModelParts parts,
+                        importing::describeGGUF(file, options.configKeys, images ? &*images : nullptr));
   if (options.tokenizer.empty()) {
-    RAPT_ASSIGN_OR_RETURN(parts.files, gguf::tokenizerFiles(file.metadata(), parts.warnings));
+    RAPT_ASSIGN_OR_RETURN(huggingface::SideFiles files, gguf::tokenizerFiles(file.metadata(), parts.warnings));
+    parts.files.merge(std::move(files));
   } else {
     RAPT_ASSIGN_OR_RETURN(parts.files["generation_config.json"], gguf::generationFile(file.metadata(), parts.warnings));
   }

@@ -285,6 +285,8 @@ constexpr ToolOption<Options> table[] = {
      addConfigKey},
     {{"tokenizer", "", "DIR", "take the tokenizer of that directory, in place of the model's"},
      setText<&Options::tokenizer>},
+    {{"mmproj", "", "FILE", "the GGUF file of the images that the model of a GGUF file reads (LLaVA 1.5)"},
+     setText<&Options::mmproj>},
     {{"prefix", "", "NAME", "prefix of the exported symbol"}, setText<&Options::prefix>},
     {{"load-dialect-plugin", "", "F", "a shared library with dialects that .mlir text may use; may be repeated"},
      addLibrary<&Options::dialectPlugins>},

@@ -51,6 +51,7 @@ struct Options {
   std::optional<uint64_t> randomSeed;
   std::vector<std::string> ignoreKeys;
   std::vector<std::pair<std::string, json::Value>> configKeys; ///< in place of the model's
+  std::string mmproj;                                          ///< a GGUF file with a tower of images; empty: none
   std::string tokenizer;                                       ///< a directory; empty: the model's
   /// Directories of adapters, and the factors of what they add.
   std::vector<std::pair<std::string, double>> adapters;

@@ -85,6 +85,8 @@ CommandFiles OutputPaths::list(const Options &options, Emit emit, const std::vec
     addInput(files, options.input, "the input");
   if (!options.weights.empty())
     addInput(files, options.weights, "--weights");
+  if (!options.mmproj.empty())
+    addInput(files, options.mmproj, "--mmproj");
   for (const std::string &plugin : options.passPlugins)
     files.addInput(plugin, "--load-pass-plugin");
   for (const std::string &plugin : options.dialectPlugins)

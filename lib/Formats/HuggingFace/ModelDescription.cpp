@@ -76,8 +76,9 @@ Expected<ModelDescription> ModelDescription::make(ModelParts parts, LoadOptions 
     model.sideFiles = std::move(parts.files);
   } else {
     RAPT_RETURN_IF_ERROR(model.readSideFiles("", tokenizer));
-    if (auto generation = parts.files.find(generationFile); generation != parts.files.end())
-      model.sideFiles.insert(*generation);
+    for (const char *name : {generationFile, "preprocessor_config.json"})
+      if (auto file = parts.files.find(name); file != parts.files.end())
+        model.sideFiles.insert(*file);
   }
   RAPT_RETURN_IF_ERROR(model.settleSideFiles(parts.path, tokenizer.empty() ? parts.path : tokenizer));
   model.table = std::move(parts.tensors);

@@ -220,6 +220,28 @@ TensorTable TensorTable::of(const std::string &path, std::vector<StoredTensor> t
   return table;
 }
 
+void TensorTable::addPrefix(const std::string &prefix) {
+  decltype(table) before;
+  before.swap(table);
+  for (auto &[name, tensor] : before) {
+    tensor.name = prefix + name;
+    replace(std::move(tensor));
+  }
+  if (nameInFile)
+    nameInFile = [prefix, inFile = std::move(nameInFile)](std::string_view name) {
+      return name.starts_with(prefix) ? inFile(name.substr(prefix.size())) : std::string();
+    };
+}
+
+void TensorTable::merge(TensorTable other) {
+  for (auto &[name, tensor] : other.table)
+    replace(std::move(tensor));
+  nameInFile = [own = std::move(nameInFile), others = std::move(other.nameInFile)](std::string_view name) {
+    std::string found = own ? own(name) : "";
+    return found.empty() && others ? others(name) : found;
+  };
+}
+
 /// The index's weight_map: tensor name -> shard's file name, every name checked.
 static Expected<std::map<std::string, std::string, std::less<>>> readIndex(const std::string &path) {
   RAPT_ASSIGN_OR_RETURN(json::Value root, readDownloadedJson(path, mostIndexBytes));

@@ -30,6 +30,11 @@ public:
     table.insert_or_assign(std::move(name), std::move(tensor));
   }
 
+  /// Puts a prefix before all names.
+  void addPrefix(const std::string &prefix);
+  /// Takes the tensors of another file, whose names are others.
+  void merge(TensorTable other);
+
   /// The tensor of that name, or null. The pointer lives as long as the table.
   const StoredTensor *find(std::string_view name) const;
   const std::map<std::string, StoredTensor, std::less<>> &tensors() const { return table; }

@@ -31,10 +31,12 @@ namespace importing {
 huggingface::DefaultClasses defaultClassesOf(std::string_view modelType);
 
 /// What a directory has, of the model in a GGUF file, but its tokenizer. `given` are members of config.json that the
-/// user sets, about which no warning is needed. Errors name the file, and key or tensor: of an architecture without a
-/// family, of a file that is no whole language model, of tensors that are not read.
+/// user sets, about which no warning is needed; `images` is the file of a tower of images that belongs to it. Errors
+/// name the file, and key or tensor: of an architecture without a family, of a file that is no whole language model, of
+/// tensors that are not read.
 Expected<huggingface::ModelParts> describeGGUF(const gguf::File &file,
-                                               const std::vector<std::pair<std::string, json::Value>> &given);
+                                               const std::vector<std::pair<std::string, json::Value>> &given,
+                                               const gguf::File *images = nullptr);
 } // namespace importing
 
 } // namespace rapt

@@ -26,6 +26,7 @@ for name in TYPES:
     done = subprocess.run([options.numbers, name], input=blocks.tobytes(), stdout=subprocess.PIPE, check=True)
     with numpy.errstate(all="ignore"):
         expected = gguf_blocks.decode(name, blocks).ravel()
+    assert (expected < 0).any() and (~numpy.isfinite(expected)).any() and len(set(blocks.ravel().tolist())) == 256, f"{name}: the blocks are too plain"
     found = numpy.frombuffer(done.stdout, numpy.float32)
     assert found.shape == expected.shape, f"{name}: {found.size} numbers, expected {expected.size}"
     same = numpy.where(numpy.isnan(expected), numpy.isnan(found), found.view(numpy.uint32) == expected.view(numpy.uint32))

@@ -268,6 +268,12 @@ case(109, "architecture", file(keys={"general.architecture": "mamba9"}), '"mamba
 case(109, "no-architecture", file(keys={"general.architecture": None}), "general.architecture", seen=COMPILER)
 
 
+# What a file's numbers are is not the reader's business: --check-tensors refuses those that are not finite where the file is compiled.
+for name, scale in [("nan", float("nan")), ("infinite", float("inf")), ("negative", -0.5)]:
+    codes = struct.pack("<e", scale) + bytes(range(112, 144))  # from 112 by way of 127 and -128 to -113
+    accepted(110, f"{name}-scales", file(lambda t, codes=codes: t.update({"blk.0.attn_q.weight": Blocks(8, [WIDTH, WIDTH], codes * WIDTH)})))
+
+
 def prepare(scratch, command, name, make, texts):
     """Makes the files of one case; returns the command and the directory that a failure must leave empty."""
     folder, out = os.path.join(scratch, name, "model"), os.path.join(scratch, name, "out")

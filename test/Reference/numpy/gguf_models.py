@@ -578,14 +578,63 @@ def readCheckpoint(directory):
     return found
 
 
-def convert(directory, path, dtype="F32", fused=False, changes=None, keys=None, parts=1, family=None, kind=None, mix=None, decoded=None, **options):
-    """Writes the file. `changes` is called with the tensors before; `keys` are further ones, or others; None takes one away. `family` is that by which tensors
-    are named, if not the directory's. `kind` is the type of quantized matrices, or `mix` one of MIXES; `decoded` a directory for what they hold."""
+TOWER = {"layer_norm1": "ln1", "layer_norm2": "ln2", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.out_proj": "attn_out",
+         "mlp.fc1": "ffn_down", "mlp.fc2": "ffn_up"}
+BESIDE_LAYERS = {"embeddings.class_embedding": "v.class_embd", "embeddings.patch_embedding.weight": "v.patch_embd.weight",
+                 "embeddings.position_embedding.weight": "v.position_embd.weight", "pre_layrnorm.weight": "v.pre_ln.weight", "pre_layrnorm.bias": "v.pre_ln.bias"}
+
+
+def convertImages(directory, path, changes=None, keys=None):
+    """Writes the tower and the projector of a llava's directory, as llama.cpp's script for LLaVA 1.5 does: without the layers behind the one that is read, the two
+    matrices of a feed-forward by the other's name."""
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
-        config = json.load(file)
+        config = json.load(file)["vision_config"]
+    with open(os.path.join(directory, "preprocessor_config.json"), encoding="utf-8") as file:
+        processor = json.load(file)
+    layers, found = config["num_hidden_layers"] - 1, {}
+    for name, array in tensorfiles.readDirectory(directory).items():
+        name, end = name.removeprefix("model."), name.rsplit(".", 1)[-1]
+        if name.startswith("multi_modal_projector."):
+            found[f"mm.{'0' if 'linear_1' in name else '2'}.{end}"] = array
+        elif name.startswith("vision_tower."):
+            name = name.removeprefix("vision_tower.").removeprefix("vision_model.")
+            if name in BESIDE_LAYERS:
+                found[BESIDE_LAYERS[name]] = array
+            elif name.startswith("encoder.layers.") and int(name.split(".")[2]) < layers:
+                _, _, layer, stem = name.rsplit(".", 1)[0].split(".", 3)
+                found[f"v.blk.{layer}.{TOWER[stem]}.{end}"] = array
+    own = {"general.architecture": "clip", "clip.has_text_encoder": False, "clip.has_vision_encoder": True, "clip.has_llava_projector": True, "clip.projector_type": "mlp",
+           "clip.vision.image_size": config["image_size"], "clip.vision.patch_size": config["patch_size"], "clip.vision.embedding_length": config["hidden_size"],
+           "clip.vision.feed_forward_length": config["intermediate_size"], "clip.vision.projection_dim": 0, "clip.vision.attention.head_count": config["num_attention_heads"],
+           "clip.vision.attention.layer_norm_epsilon": config["layer_norm_eps"], "clip.vision.block_count": layers, "clip.vision.image_mean": processor["image_mean"],
+           "clip.vision.image_std": processor["image_std"], "clip.use_gelu": config.get("hidden_act", "quick_gelu") == "gelu"}
+    found = changes and changes(found) or found
+    kinds = {name: "F32" for name, array in found.items() if array.ndim < 2}
+    gguf.write(path, {key: entry for key, entry in {**own, **(keys or {})}.items() if entry is not None}, found, dtype="F32", kinds=kinds)
+
+
+def convertText(directory, path, **options):
+    """The language model of a llava's directory."""
+    with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
+        config = json.load(file)["text_config"]
+    checkpoint = {}
+    for name, array in tensorfiles.readDirectory(directory).items():
+        name = name.replace("model.language_model.", "language_model.model.")
+        if name.startswith("language_model.") or name == "lm_head.weight":
+            checkpoint[name.removeprefix("language_model.")] = array
+    return convert(directory, path, config=config, checkpoint=checkpoint, **options)
+
+
+def convert(directory, path, dtype="F32", fused=False, changes=None, keys=None, parts=1, family=None, kind=None, mix=None, decoded=None, config=None, checkpoint=None, **options):
+    """Writes the file. `changes` is called with the tensors before; `keys` are further ones, or others; None takes one away. `family` is that by which tensors
+    are named, if not the directory's. `kind` is the type of quantized matrices, or `mix` one of MIXES; `decoded` a directory for what they hold. `config` and `checkpoint` are those of the directory where
+    they are not given."""
+    if config is None:
+        with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
+            config = json.load(file)
     config["model_type"] = family or config["model_type"]
     own, more = metadata(config)
-    checkpoint = readCheckpoint(directory)
+    checkpoint = readCheckpoint(directory) if checkpoint is None else checkpoint
     found, plain = tensors(config, checkpoint, fused)
     found |= more
     for name in [name for name in found if name.startswith("dense_") and name.endswith(".weight")]:

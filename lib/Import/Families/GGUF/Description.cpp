@@ -1,5 +1,6 @@
 //===- Description.cpp - A GGUF file as what a directory has --------------===//
 #include "lib/Formats/GGUF/Sources.h"
+#include "lib/Import/Families/GGUF/Images.h"
 #include "lib/Import/Families/GGUF/Pooling.h"
 #include "lib/Import/Families/GGUF/TensorNames.h"
 #include "lib/Import/Families/Import.h"
@@ -17,8 +18,8 @@ static Status refuseOthers(const gguf::File &file, const std::string &type, cons
   if (type == "imatrix" || architecture == "imatrix")
     return refuse("holds statistics for quantizing a model (an imatrix), no model: give the model's file");
   if (type == "mmproj" || architecture == "clip")
-    return refuse("holds a tower of images or sounds alone (mmproj), which is not supported: give the file of the "
-                  "language model, or the model's Hugging Face directory");
+    return refuse("holds a tower of images or sounds alone (mmproj): give the file of the language model, and this one "
+                  "as --mmproj");
   if (architecture.empty())
     return refuse("has no key general.architecture, so the architecture is unknown");
   if (file.tensors().empty())
@@ -54,7 +55,8 @@ static std::string nameOfModel(const gguf::File &file) {
   return name.empty() ? "model" : name;
 }
 
-Expected<huggingface::ModelParts> importing::describeGGUF(const gguf::File &file, const GivenMembers &given) {
+Expected<huggingface::ModelParts> importing::describeGGUF(const gguf::File &file, const GivenMembers &given,
+                                                          const gguf::File *images) {
   RAPT_ASSIGN_OR_RETURN(const Architecture *architecture, findArchitecture(file));
   RAPT_RETURN_IF_ERROR(gguf::requireReadTypes(file));
   Translation t(file, architecture->name, given);
@@ -66,5 +68,7 @@ Expected<huggingface::ModelParts> importing::describeGGUF(const gguf::File &file
   parts.config = t.takeConfig();
   parts.warnings = std::move(t.warnings);
   parts.hasConv1D = architecture->hasConv1D;
+  if (images)
+    RAPT_RETURN_IF_ERROR(addImages(parts, file, *images));
   return parts;
 }
