@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/GGUF/Images.h"
 #include "lib/Formats/GGUF/Sources.h"
+#include "lib/Import/Specs/VisionLanguage.h"
 #include <algorithm>
 
 using namespace rapt;
@@ -199,7 +200,8 @@ int64_t chooseToken(huggingface::ModelParts &parts, const gguf::File &language) 
       return found - (*tokens)->begin();
   parts.warnings.push_back(shownPath(language.path()) +
                            ": assuming that token 0, <unk>, stands for an image in a prompt, as there is no <image>: "
-                           "--config-key=image_token_index=ID gives another");
+                           "--config-key=" +
+                           imageIdKeys[0] + "=ID gives another");
   return 0;
 }
 
@@ -229,7 +231,7 @@ Status importing::addImages(huggingface::ModelParts &parts, const gguf::File &la
                   {"text_config", text},
                   {"vision_config", json::Value(std::move(ofImages))},
                   {"vision_feature_layer", json::Value(int64_t(-1))}, // the file ends with the layer that counts
-                  {"image_token_index", json::Value(token)}};
+                  {imageIdKeys[0], json::Value(token)}};
   parts.files["preprocessor_config.json"] = std::move(processor);
   return {};
 }
