@@ -18,8 +18,8 @@ static int print(const std::string &text) {
   return written ? 0 : fail(written.error().message, driver::WrongInput);
 }
 
-/// Runs a command; `program` is argv[0].
-static int run(const std::vector<std::string> &arguments, const char *program, bool isInBatch) {
+/// Runs a command; `program` is argv[0]. Nothing follows it in this process where `endsProcess`.
+static int run(const std::vector<std::string> &arguments, const char *program, bool isInBatch, bool endsProcess) {
   auto options = driver::parseOptions(arguments);
   if (!options)
     return fail(options.error().message, driver::WrongUsage);
@@ -27,7 +27,7 @@ static int run(const std::vector<std::string> &arguments, const char *program, b
     if (isInBatch)
       return fail("a batch within a batch", driver::WrongUsage);
     return driver::runBatch("raptc", options->batch ? driver::BatchPlace::Child : driver::BatchPlace::Here,
-                            [&](const auto &line) { return run(line, program, /*isInBatch=*/true); });
+                            [&](const auto &line) { return run(line, program, /*isInBatch=*/true, options->batch); });
   }
   if (options->help || options->helpHidden)
     return print(driver::helpText(options->helpHidden));
@@ -44,7 +44,10 @@ static int run(const std::vector<std::string> &arguments, const char *program, b
   options->program = program;
   if (Status taken = driver::takeStream(*options); !taken)
     return fail(taken.error().message, driver::WrongInput);
-  return driver::compile(*options, llvm::sys::fs::getMainExecutable(program, reinterpret_cast<void *>(&fail)));
+  return driver::compile(*options, llvm::sys::fs::getMainExecutable(program, reinterpret_cast<void *>(&fail)),
+                         endsProcess);
 }
 
-int main(int argc, char **argv) { return run({argv + 1, argv + argc}, argv[0], /*isInBatch=*/false); }
+int main(int argc, char **argv) {
+  return run({argv + 1, argv + argc}, argv[0], /*isInBatch=*/false, /*endsProcess=*/true);
+}
