@@ -776,14 +776,9 @@ ExitStatus driver::compile(const Options &options, const std::string &tool, bool
   Phases phases(options.verbose, progressModeOf(options.progress));
   auto compilation = std::make_unique<Compilation>(options, tool, phases);
   const ExitStatus status = compilation->run();
-  // The process's end frees all memory at once, where nothing is left to a destructor: what a failure leaves is removed
-  // by one, and others report times and remarks, or are a plugin's.
-  const bool needsEnd =
-      options.timing || !options.remarks.empty() || !options.passPlugins.empty() || !options.dialectPlugins.empty();
-  if (endsProcess && status == Success && !needsEnd) {
-    [[maybe_unused]] static Compilation *kept = compilation.release(); // no leak, as it is still known
-    return status;
-  }
+  static Compilation *kept = nullptr; // memory that the end of the process frees at once
+  if (endsProcess && status == Success && !options.needsDestructors())
+    return kept = compilation.release(), status;
   phases.enter("freeing memory");
   compilation.reset();
   return status;

@@ -80,6 +80,11 @@ struct Options {
   bool quantizeZeroPoint = false;
   bool saveTemps = false, batch = false, batchInProcess = false, version = false, listFamilies = false, help = false,
        helpHidden = false;
+
+  /// Destructors report times and remarks, or are a plugin's; those of a failure remove what it leaves.
+  bool needsDestructors() const {
+    return timing || !remarks.empty() || !passPlugins.empty() || !dialectPlugins.empty();
+  }
 };
 
 /// Parses the arguments after the program's name: `--name=value`, `--name value` and clang's short forms (-o F, -S, -c,

@@ -1,5 +1,5 @@
 """Makes llava's directories with random weights, and of each a GGUF file of the language model and one of the tower of images. Both files together must become the
-program that the directory becomes, and make the same of an image; other files are refused.
+program that the directory becomes, and one pair is run beside it; other files are refused.
 
     images.py SCRATCH RAPTC RAPT-RUN"""
 
@@ -86,14 +86,15 @@ def main():
         gguf_models.convertImages(directory, images, **options)
         for kind, source in {"file": [language, f"--mmproj={images}"], "directory": [directory]}.items():
             text, program = checks.path(name, kind, "imported.mlir"), checks.path(name, kind, "model.so")
-            for arguments in (["--emit=imported", "-o", text], ["--codegen=quick", "-o", program]):
+            isRun = name == "llava"
+            for arguments in (["--emit=imported", "-o", text], ["--codegen=quick", "-o", program])[:1 + isRun]:
                 answer = run(raptc, *source, *arguments)
                 if answer["status"]:
                     checks.fail(name, answer["stderr"])
-            texts[kind], made[kind] = families.read(text), answers(program, rapt_run)
+            texts[kind], made[kind] = families.read(text), answers(program, rapt_run) if isRun else b""
         if texts["file"] != texts["directory"]:
             checks.fail(name, "the program differs from the directory's")
-        if made["file"] != made["directory"] or len(made["file"]) < 9 * 48 * 4:
+        if made["file"] != made["directory"] or isRun and len(made["file"]) < 9 * 48 * 4:
             checks.fail(name, f"an image and a text become {made['file'][:300]}")
     for name, (ofImages, ofText, words) in FAULTS.items():
         language, images = checks.path("faults", name, "text.gguf"), checks.path("faults", name, "mmproj.gguf")
