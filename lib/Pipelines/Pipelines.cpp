@@ -30,6 +30,7 @@ static void addCanonical(OpPassManager &passes, const PipelineOptions &options) 
   quantization.mode = options.quantize == "none" ? "stored" : options.quantize;
   quantization.group = options.quantizeGroup;
   quantization.zeroPoints = options.quantizeZeroPoint;
+  quantization.keepBlocks = options.target->readsBlocks();
   passes.addPass(createAttnQuantizeWeights(quantization));
 }
 

@@ -99,7 +99,7 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
       return signalPassFailure();
     }
     for (auto parameter : getOperation().getOps<attn::ParameterOp>())
-      if (std::optional<attn::QuantizedCode> code = storedCode(parameter)) {
+      if (std::optional<attn::QuantizedCode> code = storedCode(parameter); code && !hasNumbers(parameter)) {
         parameter.emitOpError() << "cannot be quantized: the checkpoint has tensor '" << tensorOf(parameter) << "' in "
                                 << StringRef(attn::blocksOf(*code)->inFile) << ", which is quantized already";
         return signalPassFailure();
@@ -107,7 +107,9 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
     bool isAny = false;
     for (auto &[name, uses] : usesOf(getOperation())) {
       auto parameter = getOperation().lookupSymbol<attn::ParameterOp>(name);
-      FailureOr<attn::QuantizedType> type = typeOf(parameter, uses);
+      FailureOr<attn::QuantizedType> type = keepBlocks ? storedType(parameter, uses) : attn::QuantizedType();
+      if (!*type)
+        type = typeOf(parameter, uses);
       if (failed(type))
         return signalPassFailure();
       if (*type)
@@ -128,6 +130,9 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
         apply(parameter, uses, type);
     }
   }
+
+  /// Blocks of a directory's tensor are its numbers in another form, which bf16 holds, too: those of MXFP4.
+  static bool hasNumbers(attn::ParameterOp parameter) { return parameter.getSliceType().getElementType().isBF16(); }
 
   /// The type of a parameter's blocks; null where its readers do not read blocks, or not along them.
   attn::QuantizedType storedType(attn::ParameterOp parameter, const Uses &uses) {

@@ -154,7 +154,7 @@ def of_programs():
         programs("hybrid_states", REFERENCE + " runtime scratch", full="generic", requires=UNINSTRUMENTED),
         programs("languages", RUN),
         programs("mixed_cache", "raptc reference runtime scratch"),
-        programs("mxfp4", RUN),
+        programs("mxfp4", "rapt-opt " + REFERENCE),
         programs("pairs", RUN),
         programs("quantized_models", "rapt-opt " + REFERENCE, full="generic cuda", requires=ANY),
         programs("quantized_perplexity", RUN, full="generic", requires=ANY),

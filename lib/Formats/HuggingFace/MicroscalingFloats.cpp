@@ -7,6 +7,15 @@
 
 using namespace rapt;
 
+static constexpr uint64_t bytesOfBlock = 1 + huggingface::microscalingBlock / 2;
+
+const artifact::BlockSource huggingface::microscalingBlocks = {
+    findBlockFormat("MXFP4"), bytesOfBlock, [](const std::byte *stored, artifact::CodeBlock &block) {
+      block.scale = uint8_t(stored[0]);
+      for (uint64_t i = 0; i < microscalingBlock; ++i)
+        block.codes[i] = uint8_t(stored[1 + i / 2]) >> (i % 2 * 4) & 15;
+    }};
+
 void huggingface::decodeMicroscaling(uint64_t first, std::span<const std::byte> codes,
                                      std::span<const std::byte> scales, std::span<std::byte> out) {
   static constexpr float magnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};

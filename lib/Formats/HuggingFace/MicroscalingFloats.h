@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "lib/Artifact/CodeBlock.h"
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,5 +18,8 @@ inline constexpr uint64_t microscalingBlock = 32; ///< values of one scale
 /// the byte of value `first`, `scales` with the scale of its block. A scale of 255 makes its values NaN.
 void decodeMicroscaling(uint64_t first, std::span<const std::byte> codes, std::span<const std::byte> scales,
                         std::span<std::byte> out);
+
+/// Blocks as a reader gives them: the byte of the scale, then the 16 of the codes.
+extern const artifact::BlockSource microscalingBlocks;
 
 } // namespace rapt::huggingface

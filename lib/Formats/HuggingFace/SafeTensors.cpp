@@ -37,7 +37,7 @@ static std::optional<unsigned> bitsOf(std::string_view dtype) {
 
 std::optional<artifact::DType> StoredTensor::type() const {
   using artifact::DType;
-  if (dtype == "F32" || made != Made::Same || blocks)
+  if (dtype == "F32" || made != Made::Same || (blocks && !scales))
     return DType::F32;
   if (dtype == "F16")
     return DType::F16;

@@ -40,7 +40,8 @@ struct StoredTensor {
   /// For each row, the one of the file that it is; null: they lie in order. Of a vector, a row is an element.
   std::shared_ptr<const std::vector<int64_t>> rows = {};
   Made made = Made::Same; ///< where it is not, the tensor is read as f32
-  /// How the rows of a quantized matrix are blocks, whose numbers are read as f32; null of others.
+  /// How the rows of a quantized matrix are blocks; null of others. Their numbers are read as f32, with `scales` as
+  /// `decoded`.
   const artifact::BlockSource *blocks = nullptr;
 
   /// The element type when Rapt can compute with it.

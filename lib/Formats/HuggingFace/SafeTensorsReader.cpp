@@ -138,8 +138,31 @@ static Status readUnmade(const StoredTensor &tensor, uint64_t byteOffset, std::s
   return {};
 }
 
+/// Blocks of MXFP4, each with its scale ahead, some at a time.
+static Status readScaledBlocks(const StoredTensor &tensor, uint64_t byteOffset, std::span<std::byte> out) {
+  constexpr uint64_t size = microscalingBlock / 2, whole = size + 1, most = 256;
+  std::array<std::byte, most * size> codes;
+  std::array<std::byte, most> scales;
+  if (byteOffset % whole != 0 || out.size() % whole != 0)
+    return Error{"tensor " + quoted(tensor.name) + ": no whole blocks asked for"};
+  for (uint64_t first = byteOffset / whole; !out.empty();) {
+    const uint64_t count = std::min<uint64_t>(out.size() / whole, most);
+    RAPT_RETURN_IF_ERROR(readRange(tensor.name, tensor, first * size, std::span(codes).first(count * size)));
+    RAPT_RETURN_IF_ERROR(readRange(tensor.name, *tensor.scales, first, std::span(scales).first(count)));
+    for (uint64_t i = 0; i < count; ++i) {
+      out[i * whole] = scales[i];
+      std::memcpy(&out[i * whole + 1], &codes[i * size], size);
+    }
+    out = out.subspan(count * whole);
+    first += count;
+  }
+  return {};
+}
+
 /// Bytes of a quantized matrix's blocks.
 static Status readStored(const StoredTensor &tensor, uint64_t byteOffset, std::span<std::byte> out) {
+  if (tensor.scales)
+    return readScaledBlocks(tensor, byteOffset, out);
   return tensor.rows ? readRows(tensor, byteOffset, out) : readRange(tensor.name, tensor, byteOffset, out);
 }
 
@@ -188,7 +211,7 @@ public:
     if (at == tensors.end())
       return Error{"tensor " + quoted(name) + " is not in the checkpoint"};
     const StoredTensor &tensor = at->second.tensor;
-    if (tensor.blocks)
+    if (tensor.blocks && !tensor.scales)
       return readNumbers(tensor, byteOffset, out);
     if (tensor.rows)
       return readRows(tensor, byteOffset, out);

@@ -87,6 +87,7 @@ Status TensorTable::joinMicroscaling() {
     tensor.dtype = "MXFP4";
     tensor.shape = shape;
     tensor.scales = std::make_shared<const StoredTensor>(scales->second);
+    tensor.blocks = &microscalingBlocks;
     joined.push_back(std::move(tensor));
   }
   for (StoredTensor &tensor : joined) {
