@@ -149,7 +149,7 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
     if (std::optional<attn::JoinAttr> join = parameter.getJoin(); join && join->getDim() == *axis)
       return {};
     for (attn::LinearOp linear : uses.matmuls)
-      if (*axis != (linear.getTransposed() ? 1 : 0) || periodOf(linear) != 0)
+      if (*axis != (linear.getTransposed() ? 1 : 0))
         return {};
     if (uses.isTable && *axis != 1)
       return {};

@@ -75,7 +75,7 @@ CASES = {
     "falcon-groups": (decoder_random, ("falcon", FAMILIES["falcon"].CASES["groups"]), {}),
     "stablelm-norms": (decoder_random, ("stablelm", {}), {}),
     "llama-q4-k-m": (llama_random, {**WIDE, "num_hidden_layers": 7}, {"mix": "Q4_K_M"}),
-    "llama-q3-k-m-fused-parts": (llama_random, WIDE, {"mix": "Q3_K_M", "fused": True, "parts": 2}),
+    "llama-q3-k-m-fused-parts": (llama_random, {**WIDE, "head_dim": 80, "hidden_size": 320, "num_attention_heads": 4}, {"mix": "Q3_K_M", "fused": True, "parts": 2}),
     "gpt2-q8": (gpt2_random, {"n_embd": 96, "n_head": 6}, {"kind": "Q8_0"}),
     "gemma2-iq4-xs": (decoder_random, ("gemma2", {"hidden_size": 256, "intermediate_size": 256, "num_attention_heads": 4, "head_dim": 64}), {"kind": "IQ4_XS"}),
     "phi3-q5-k-m": (decoder_random, ("phi3", {"hidden_size": 256, "intermediate_size": 256, "num_attention_heads": 8}), {"mix": "Q5_K_M"}),

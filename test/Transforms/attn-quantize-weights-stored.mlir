@@ -10,6 +10,9 @@ attn.parameter @tied : tensor<99x512xf32> from [#attn.source<"tied" : q8_0>]
 // Rows of several layers' inputs, each of whole blocks, are rows of their own.
 // CHECK: @layers : tensor<297x512x!attn.quantized<q4_k group 32 axis 1>>
 attn.parameter @layers : tensor<297x512xf32> from [#attn.source<"layers" : q4_k 99x1536, reshape<297x512>>]
+// Blocks go on across heads that are no whole groups.
+// CHECK: @heads : tensor<160x64x!attn.quantized<q4_0 group 32 axis 0>>
+attn.parameter @heads : tensor<160x64xf32> from [#attn.source<"heads" : q4_0, transpose<1, 0>>]
 // A matrix without blocks keeps its type.
 // CHECK: @plain : tensor<64x512xf32>
 attn.parameter @plain : tensor<64x512xf32> from [#attn.source<"plain">]
@@ -31,12 +34,9 @@ attn.parameter @beside : tensor<64x512xf32> from concat<dim = 1> [#attn.source<"
 // their blocks are of different types;
 // CHECK: @mixed : tensor<64x512xf32>
 attn.parameter @mixed : tensor<64x512xf32> from concat<dim = 0> [#attn.source<"e" : q4_0 32x512>, #attn.source<"f" : q4_1 32x512>]
-// another op reads it;
+// another op reads it.
 // CHECK: @read : tensor<64x512xf32>
 attn.parameter @read : tensor<64x512xf32> from [#attn.source<"read" : q4_0>]
-// heads that are no whole groups are padded each.
-// CHECK: @heads : tensor<160x64xf32>
-attn.parameter @heads : tensor<160x64xf32> from [#attn.source<"heads" : q4_0, transpose<1, 0>>]
 
 // CHECK-LABEL: @f
 func.func @f(%x: tensor<?x512xf32>, %y: tensor<?x64xf32>, %z: tensor<?x2x80xf32>, %ids: tensor<?xi32>, %i: index) -> (tensor<?x64xf32>, tensor<?x96xf32>, tensor<?x99xf32>, tensor<?x512xf32>,

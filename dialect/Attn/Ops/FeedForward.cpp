@@ -267,8 +267,12 @@ std::optional<unsigned> LinearOp::getChannelsDim(OpOperand &operand) {
 
 std::optional<WeightUse> LinearOp::getWeightUse(OpOperand &operand) {
   const int64_t matrix = hasMatrices() ? getResult().getType().getShape().back() : 0;
-  if (operand.get() == getWeight())
-    return WeightUse{getTransposed() ? 1u : 0u, getResult(), getUnquantizedInput(), matrix};
+  if (operand.get() == getWeight()) {
+    // Quantized rows whose groups do not begin anew with each part of the columns have no parts.
+    const auto rows = dyn_cast<QuantizedType>(getInput().getType().getElementType());
+    const bool hasParts = !rows || rows.getPeriod() != 0;
+    return WeightUse{getTransposed() ? 1u : 0u, getResult(), hasParts ? getUnquantizedInput() : Value(), matrix};
+  }
   if (operand.get() == getGroups())
     return std::nullopt;
   return WeightUse{

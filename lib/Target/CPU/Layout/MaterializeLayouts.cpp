@@ -219,9 +219,16 @@ ChannelCounts countChannels(ModuleOp module) {
   return counts;
 }
 
+/// Whether an op quantizes rows in groups that do not begin anew with each part of the columns, as blocks of a file
+/// are.
+bool quantizesWhole(Operation *op) {
+  auto quantize = dyn_cast<attn::QuantizeRowsOp>(op);
+  return quantize && cast<attn::QuantizedType>(quantize.getResult().getType().getElementType()).getPeriod() == 0;
+}
+
 /// A tensor before it is padded: its type, and the columns of a part where parts are padded each. The columns of parts
-/// are only known for what an op of another dialect reads, an op makes that does not keep zeros, or an entry gives
-/// back.
+/// are only known for what an op of another dialect or one that knows no parts reads, an op makes that does not keep
+/// zeros, or an entry gives back.
 struct Logical {
   RankedTensorType type;
   int64_t group = 0;
@@ -241,7 +248,7 @@ LogicalTypes logicalTypes(ModuleOp module) {
     Operation *op = value.getDefiningOp();
     const bool keepsZeros = !op || cpu::keepsZeros(op);
     const bool needsGroup = !keepsZeros || llvm::any_of(value.getUsers(), [](Operation *user) {
-      return isUpstream(user) || isa<func::ReturnOp>(user);
+      return isUpstream(user) || isa<func::ReturnOp>(user) || quantizesWhole(user);
     });
     types[value] = {type, needsGroup ? groupIn(type, cpu::paddedGroup(value)) : 0, keepsZeros};
   };
@@ -375,6 +382,11 @@ LogicalResult padOperands(attn::ChannelsOpInterface op, const LogicalTypes &logi
       if (packed != operand.get())
         linear.setLayoutAttr(attn_cpu::PanelsAttr::of(b.getContext(), /*interleave=*/1));
       operand.set(packed);
+      continue;
+    }
+    if (const Logical before = logical.lookup(operand.get());
+        before.group && before.type != operand.get().getType() && quantizesWhole(op)) {
+      operand.set(cpu::cutGroups(b, operand.get(), before.type, before.group));
       continue;
     }
     const int64_t parts = partsOf(op, operand);

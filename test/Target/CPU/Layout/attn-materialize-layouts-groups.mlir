@@ -36,3 +36,42 @@ func.func @heads(%x: tensor<?x96xf32>, %rows: tensor<?xi32>, %groups: tensor<4x2
   %5 = attn.linear %4, %c groups %groups transposed : tensor<?x64xf32>, tensor<9x64xf32> groups tensor<4x2xi32> -> tensor<?x3xf32>
   return %5 : tensor<?x3xf32>
 }
+
+// Blocks of a file go on across heads: rows are quantized without the padding behind each head, and the weight has none. A near miss: with a period the groups
+// begin anew with each head, and both have padding.
+// CHECK: @out.blocks : {{.*}}layout = #attn_cpu.packed<shape = [160, 64], interleave = 4>
+// CHECK: @out.heads : {{.*}}layout = #attn_cpu.packed<shape = [160, 64] row_group = 80, interleave = 4>
+attn.parameter @out.blocks : tensor<160x64x!attn.quantized<q4_0 group 32 axis 0>> from [#attn.source<"out.blocks" : q4_0, transpose<1, 0>>]
+attn.parameter @out.heads : tensor<160x64x!attn.quantized<u8 group 32 axis 0 period 80>> from [#attn.source<"out.heads", transpose<1, 0>>]
+attn.parameter @query.eighty : tensor<160x96xf32> from [#attn.source<"query.eighty">]
+// CHECK-LABEL: func.func @blocks
+func.func @blocks(%x: tensor<?x96xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+  %q = attn.parameter_slice @query.eighty : tensor<160x96xf32>
+  %columns = attn.linear %x, %q transposed : tensor<?x96xf32>, tensor<160x96xf32> -> tensor<?x160xf32>
+  %heads = attn.split_heads %columns : tensor<?x160xf32> -> tensor<?x2x80xf32>
+  // CHECK: %[[HEADS:.*]] = attn.merge_heads {{.*}} -> tensor<?x192xf32>
+  %0 = attn.merge_heads %heads : tensor<?x2x80xf32> -> tensor<?x160xf32>
+  // CHECK: %[[CUT:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<?x160xf32>)
+  // CHECK: tensor.extract %[[HEADS]]
+  // CHECK: attn.quantize_rows %[[CUT]] : tensor<?x160xf32> -> tensor<?x160x!attn.quantized<s8 group 32 axis 1>>
+  %1 = attn.quantize_rows %0 : tensor<?x160xf32> -> tensor<?x160x!attn.quantized<s8 group 32 axis 1>>
+  %w = attn.parameter_slice @out.blocks : tensor<160x64x!attn.quantized<q4_0 group 32 axis 0>>
+  %2 = attn.linear %1, %w : tensor<?x160x!attn.quantized<s8 group 32 axis 1>>, tensor<160x64x!attn.quantized<q4_0 group 32 axis 0>> -> tensor<?x64xf32>
+  // CHECK: attn.quantize_rows %[[HEADS]] : tensor<?x192xf32>
+  %3 = attn.quantize_rows %0 : tensor<?x160xf32> -> tensor<?x160x!attn.quantized<s8 group 32 axis 1 period 80>>
+  %v = attn.parameter_slice @out.heads : tensor<160x64x!attn.quantized<u8 group 32 axis 0 period 80>>
+  %4 = attn.linear %3, %v : tensor<?x160x!attn.quantized<s8 group 32 axis 1 period 80>>, tensor<160x64x!attn.quantized<u8 group 32 axis 0 period 80>> -> tensor<?x64xf32>
+  return %2, %4 : tensor<?x64xf32>, tensor<?x64xf32>
+}
+
+// Heads of the caller have no padding that could be left out.
+// CHECK-LABEL: func.func @unpadded
+func.func @unpadded(%heads: tensor<?x2x80xf32>) -> tensor<?x64xf32> {
+  // CHECK-NOT: linalg.generic
+  // CHECK: attn.quantize_rows {{.*}} : tensor<?x160xf32>
+  %0 = attn.merge_heads %heads : tensor<?x2x80xf32> -> tensor<?x160xf32>
+  %1 = attn.quantize_rows %0 : tensor<?x160xf32> -> tensor<?x160x!attn.quantized<s8 group 32 axis 1>>
+  %w = attn.parameter_slice @out.blocks : tensor<160x64x!attn.quantized<q4_0 group 32 axis 0>>
+  %2 = attn.linear %1, %w : tensor<?x160x!attn.quantized<s8 group 32 axis 1>>, tensor<160x64x!attn.quantized<q4_0 group 32 axis 0>> -> tensor<?x64xf32>
+  return %2 : tensor<?x64xf32>
+}
