@@ -247,8 +247,18 @@ def by_query_heads(tensors):
             tensors[name] = gguf_models.neighbors(halves, 1)
 
 
+def halves_exchanged(tensors):
+    """The rows of ups ahead of those of gates."""
+    return {name: numpy.concatenate(numpy.split(array, 2)[::-1]) if "ffn_up." in name else array for name, array in tensors.items()}
+
+
+def norms_exchanged(tensors):
+    """The norm of attention by the name of the feed-forward's."""
+    return {name.replace("attn_norm_2", "attn").replace("attn_norm", "attn_norm_2").replace(".attn.", ".attn_norm."): array for name, array in tensors.items()}
+
+
 # name -> (case, options): the weights must be others
-WRONG = {"norms-twice": ("gemma", {"changes": twice}), "rows-in-halves": ("llama", {"changes": in_halves}), "keys-by-query-heads": ("llama", {"changes": by_query_heads})}
+WRONG = {"gates-and-ups": ("phi3", {"changes": halves_exchanged}), "norms-exchanged": ("falcon-two-norms", {"changes": norms_exchanged}), "norms-twice": ("gemma", {"changes": twice}), "rows-in-halves": ("llama", {"changes": in_halves}), "keys-by-query-heads": ("llama", {"changes": by_query_heads})}
 
 
 class Checks:
