@@ -54,6 +54,11 @@ def halves(tensors):
         tensors[name.replace("gate", "gate_up")] = numpy.concatenate([tensors.pop(name), up], axis=1)
 
 
+def with_row(tensors):
+    """The gate of the shared expert as a matrix."""
+    return {name: array[None] if "ffn_gate_inp_shexp" in name else array for name, array in tensors.items()}
+
+
 def with_further_block(tensors):
     tensors |= {name.replace("blk.1.", "blk.2."): array for name, array in tensors.items() if name.startswith("blk.1.")}
     tensors["blk.2.nextn.eh_proj.weight"] = numpy.zeros((4, 4), numpy.float32)
@@ -84,6 +89,7 @@ CASES = {
     "gemma3-pattern": ({**SIZES, **GEMMA3, "model_type": "gemma3_text", "num_hidden_layers": 4, "sliding_window_pattern": 2}, {}),
     "qwen2": ({**SIZES, "model_type": "qwen2", "tie_word_embeddings": True}, {}),
     "qwen2_moe": ({**SIZES, "model_type": "qwen2_moe", **EXPERTS, "shared_expert_intermediate_size": 36}, {}),
+    "qwen2_moe-row": ({**SIZES, "model_type": "qwen2_moe", **EXPERTS, "shared_expert_intermediate_size": 36}, {"changes": with_row}),
     "qwen3": ({**SIZES, "model_type": "qwen3", "head_dim": 16}, {}),
     "qwen3_moe": ({**SIZES, "model_type": "qwen3_moe", "head_dim": 16, **EXPERTS, "norm_topk_prob": True}, {}),
     "gemma": ({**SIZES, "model_type": "gemma", "head_dim": 16}, {}),
@@ -118,7 +124,7 @@ CASES = {
     "mistral3-without-growth": ({**SIZES, "model_type": "mistral", "sliding_window": None, "rms_norm_eps": 1e-5}, {"family": "ministral3", "keys": {"general.name": "x"}}),
     "mpt": ({"model_type": "mpt", "vocab_size": 97, "d_model": 48, "n_layers": 2, "n_heads": 6, "max_seq_len": 64,
              "attn_config": {"clip_qkv": 0.8, "alibi_bias_max": 6}}, {}),
-    "nemotron": ({**SIZES, "model_type": "nemotron"}, {}),
+    "nemotron": ({**SIZES, "model_type": "nemotron"}, {"keys": {"nemotron.attention.layer_norm_rms_epsilon": 1e-6}}),
     "olmo": ({**SIZES, "model_type": "olmo", "clip_qkv": 0.8}, {}),
     "olmo3": ({**SIZES, "model_type": "olmo3", "rope_theta": 5e5, "sliding_window": 9, "num_hidden_layers": 5}, {}),
     "olmoe": ({**SIZES, "model_type": "olmoe", "num_experts": 5, "num_experts_per_tok": 2}, {}),
@@ -131,7 +137,7 @@ CASES = {
     "olmo2": ({**SIZES, "model_type": "olmo2"}, {}),
     "smollm3": ({**SIZES, "model_type": "smollm3", "rope_theta": 2e6, "num_hidden_layers": 5, "tie_word_embeddings": True}, {}),
 }
-LATENTS = {**SIZES, "num_hidden_layers": 3, "kv_lora_rank": 32, "q_lora_rank": 24, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 12}
+LATENTS = {**SIZES, "num_hidden_layers": 3, "num_key_value_heads": 6, "kv_lora_rank": 32, "q_lora_rank": 24, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 12}
 GROUPS = {"n_routed_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 24, "n_group": 4, "topk_group": 2, "routed_scaling_factor": 2.5}
 YARN = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16, "beta_fast": 32, "beta_slow": 1}
 
@@ -157,7 +163,8 @@ CASES |= {
     "bert-without-types": ({**DISTIL, "architectures": ["DistilBertModel"]}, {}),
     "bert-without-types-classes": ({**DISTIL, **CLASSES, "architectures": ["DistilBertForSequenceClassification"]}, {}),
     "nomic-bert": ({**NOMIC, "architectures": ["NomicBertModel"]}, {}),
-    "modern-bert": ({**MODERN, "architectures": ["ModernBertModel"]}, {}),
+    "modern-bert": ({**MODERN, "architectures": ["ModernBertModel"]},
+                    {"keys": {"modern-bert.attention.layer_norm_epsilon": None, "modern-bert.attention.layer_norm_rms_epsilon": 1e-5}}),
     "modern-bert-classes": ({**MODERN, **CLASSES, "architectures": ["ModernBertForSequenceClassification"], "classifier_pooling": "mean"}, {}),
     "modern-bert-silu": ({**MODERN, "architectures": ["ModernBertModel"], "hidden_activation": "silu"}, {}),
 }

@@ -174,12 +174,15 @@ for name, more, change, texts in [
         ("causal", {"attention__causal": True}, {}, ('"bert.attention.causal"', "an encoder sees all tokens")),
         ("pooling", {"pooling_type": 5}, {}, ('"bert.pooling_type"', "from 0 to 4")),
         ("ranks", {"pooling_type": 4}, {}, ('"bert.pooling_type"', "without tensor", '"cls.output.weight"')),
-        ("pooler", {}, CLASSES, ('"cls.output.weight"', "without tensor", '"cls.weight"', "the Hugging Face directory")),
+        ("pooler", {}, CLASSES, ('"cls.output.weight"', "without the model's pooler", "the Hugging Face directory")),
+        ("classifier", {"pooling_type": 1}, {"cls.weight": numpy.zeros((1, WIDTH), numpy.float32)}, ('"cls.weight"', "without the model's pooler")),
         ("labels", {"classifier__output_labels": ["a", "b", "c"]}, CLASSES | POOLER, ('"bert.classifier.output_labels"', "3 names", "2 rows")),
         ("label-numbers", {"classifier__output_labels": [1, 2]}, CLASSES | POOLER, ('"bert.classifier.output_labels"', "strings"))]:
     types = {"token_types.weight": numpy.zeros((2, WIDTH), numpy.float32), **change}
     keys = keys_of("bert", **{"attention__layer_norm_epsilon": 1e-5, "attention__head_count_kv": 4, **more})
     case(105, f"bert-{name}", file(lambda tensors, types=types: tensors.update(types), keys=keys), *texts, seen=COMPILER)
+case(105, "bert-epsilon", file(lambda tensors: tensors.update({"token_types.weight": numpy.zeros((2, WIDTH), numpy.float32)}), keys=keys_of("bert", attention__head_count_kv=4)),
+     '"bert.attention.layer_norm_epsilon"', "does not have it", seen=COMPILER)
 case(105, "modern-bert-scaling", file(keys=keys_of("modern-bert", attention__layer_norm_epsilon=1e-5, attention__head_count_kv=4, rope__scaling__type="linear")),
      '"modern-bert.rope.scaling.type"', '"linear" is not supported', seen=COMPILER)
 case(105, "t5-names", file(keys={**keys_of("t5"), "t5.rope.dimension_count": None}), '"dec.blk.0.cross_attn_k.weight" ("decoder.block.0.layer.1.EncDecAttention.k.weight")', seen=COMPILER)

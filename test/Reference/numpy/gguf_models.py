@@ -271,7 +271,7 @@ def encoder(config):
         keys |= {"attention.sliding_window": config["local_attention"], "attention.sliding_window_pattern": config["global_attn_every_n_layers"],
                  "rope.freq_base": float(config["global_rope_theta"]), "rope.freq_base_swa": float(config["local_rope_theta"]), "rope.scaling.type": "none"}
         if "hidden_activation" in config:
-            keys["hidden_act"] = config["hidden_activation"]
+            keys["hidden_activation"] = config["hidden_activation"]
     if "id2label" in config:
         keys["classifier.output_labels"] = list(config["id2label"].values())
     return keys

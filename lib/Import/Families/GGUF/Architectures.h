@@ -15,7 +15,7 @@ enum class Arrangement : uint8_t {
   Groups,       ///< the same, of which a directory has those of each key head together, in one tensor
   Experts,      ///< of all experts, which are tensors of their own
   ExpertHalves, ///< the same, each with two matrices behind one another
-  Row,          ///< a vector that is a matrix of one row
+  Row,          ///< a matrix of one row, which may be a vector
   Decays,       ///< -e^w, of which a directory has w
   Flat,         ///< a vector that has several dims
   Taps,         ///< a matrix [channels, taps] that is [channels, 1, taps]

@@ -12,12 +12,17 @@ static void setRows(Translation &t, const char *member, std::string_view tensor)
     t.set(member, int64_t(table->dims.back()));
 }
 
-/// Classes come from cls.output of what cls makes of a token.
+/// Classes come from cls.output of what cls makes of a token; without its pooler a model's classifier has either name.
 static void requirePooler(Translation &t) {
-  if (t.has("cls.output.weight") && !t.has("cls.weight"))
-    t.failOfTensor("cls.output.weight",
-                   "without tensor \"cls.weight\", the model's pooler, which the converter left out: "
-                   "give the Hugging Face directory");
+  const gguf::Tensor *pooler = t.file().find("cls.weight");
+  const bool isSquare = pooler && pooler->dims.size() == 2 && int64_t(pooler->dims.back()) == t.sizes().width;
+  constexpr const char *what =
+      "a classifier without the model's pooler, which the converter left out: give the Hugging "
+      "Face directory";
+  if (pooler && !isSquare)
+    t.failOfTensor("cls.weight", what);
+  if (t.has("cls.output.weight") && !pooler)
+    t.failOfTensor("cls.output.weight", what);
 }
 
 /// bert, and roberta's kin, whose positions begin at 0 in files.
@@ -31,7 +36,6 @@ void importing::describeBert(Translation &t) {
 /// bert without types of tokens.
 void importing::describeDistilBert(Translation &t) {
   t.setEncoder("distilbert", "DistilBert", {.inner = "hidden_dim", .keyHeads = "", .headDim = "", .epsilon = ""});
-  t.pass("attention.layer_norm_epsilon"); // of one value
   setRows(t, "max_position_embeddings", "position_embd.weight");
   requirePooler(t);
 }
@@ -43,15 +47,18 @@ void importing::describeNomicBert(Translation &t) {
 }
 
 void importing::describeModernBert(Translation &t) {
-  t.setEncoder("modernbert", "ModernBert", {.keyHeads = "", .headDim = "", .epsilon = "norm_eps"});
-  t.pass("attention.layer_norm_rms_epsilon"); // of the same value
+  t.setEncoder("modernbert", "ModernBert", {.keyHeads = "", .headDim = "", .epsilon = ""});
+  // One value by two names, of which a file has those that the configuration had.
+  const std::optional<double> epsilon = t.number("attention.layer_norm_epsilon"),
+                              other = t.number("attention.layer_norm_rms_epsilon");
+  t.set("norm_eps", epsilon.value_or(other.value_or(1e-5)));
   t.set("global_rope_theta", t.number("rope.freq_base").value_or(160000));
   t.set("local_rope_theta", t.number("rope.freq_base_swa").value_or(10000));
   if (const std::string scaling = t.text("rope.scaling.type"); !scaling.empty() && scaling != "none")
     t.fail("rope.scaling.type", "\"" + json::printable(scaling, 40) + "\" is not supported for this architecture");
   t.set("local_attention", t.integer("attention.sliding_window", 1, mostWindow).value_or(128));
   t.set("global_attn_every_n_layers", t.integer("attention.sliding_window_pattern", 1, 1 << 17).value_or(3));
-  if (const std::string activation = t.text("hidden_act"); !activation.empty())
+  if (const std::string activation = t.text("hidden_activation"); !activation.empty())
     t.set("hidden_activation", activation);
   t.set("attention_bias", t.hasInLayers("attn_output.bias"));
   t.set("mlp_bias", t.hasInLayers("ffn_down.bias"));

@@ -122,8 +122,8 @@ void importing::describeGraniteHybrid(Translation &t) {
   } else {
     t.set("num_local_experts", int64_t(0));
     t.integer("expert_used_count", 0, mostExperts);
-    t.pass(ofShared);
-    t.set("shared_intermediate_size", t.required("feed_forward_length", 1, mostInner));
+    const int64_t inner = t.required("feed_forward_length", 1, mostInner);
+    t.set("shared_intermediate_size", t.integer(ofShared, 1, mostInner).value_or(inner));
   }
   setAttendingLayers(t, "mamba");
   const auto [heads, channels] = readStateHeads(t);

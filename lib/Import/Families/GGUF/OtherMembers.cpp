@@ -97,7 +97,6 @@ static void setClip(Translation &t) {
 
 void importing::describeOlmo(Translation &t) {
   t.setDecoder("olmo", {.epsilon = ""});
-  t.pass("attention.layer_norm_epsilon"); // of one value
   setRotary(t);
   setClip(t);
 }

@@ -165,7 +165,8 @@ private:
     case Arrangement::ExpertHalves:
       return splitExperts(tensor, whole, own);
     case Arrangement::Row:
-      whole.shape.insert(whole.shape.begin(), 1);
+      if (whole.shape.size() == 1) // newer files have the matrix
+        whole.shape.insert(whole.shape.begin(), 1);
       return keep(tensor, std::move(whole));
     case Arrangement::Decays:
     case Arrangement::Flat:

@@ -233,6 +233,8 @@ void Translation::setModel(const char *modelType, const MemberNames &names) {
     fail("attention.head_count_kv", "0: layers without attention are not supported for this architecture");
   if (!s.keyHeadsOfLayers.empty() && !names.haveOwnKeyHeads)
     fail("attention.head_count_kv", "its values differ; layers of different sizes are not supported");
+  for (const char *key : {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"})
+    pass(key); // a file may have both, of which the architecture obeys one
   if (!names.epsilon.empty()) {
     const char *key = names.hasRmsNorms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
     const std::optional<double> epsilon = number(key);
