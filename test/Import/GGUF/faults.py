@@ -173,7 +173,7 @@ POOLER = {"cls.weight": numpy.zeros((WIDTH, WIDTH), numpy.float32)}
 for name, more, change, texts in [
         ("causal", {"attention__causal": True}, {}, ('"bert.attention.causal"', "an encoder sees all tokens")),
         ("pooling", {"pooling_type": 5}, {}, ('"bert.pooling_type"', "from 0 to 4")),
-        ("ranks", {"pooling_type": 4}, {}, ('"bert.pooling_type"', "without tensor", '"cls.output.weight"')),
+        ("ranks", {"pooling_type": 4}, {}, ('"bert.pooling_type"', "of encoders alone", "cls.output.weight")),
         ("pooler", {}, CLASSES, ('"cls.output.weight"', "without the model's pooler", "the Hugging Face directory")),
         ("classifier", {"pooling_type": 1}, {"cls.weight": numpy.zeros((1, WIDTH), numpy.float32)}, ('"cls.weight"', "without the model's pooler")),
         ("labels", {"classifier__output_labels": ["a", "b", "c"]}, CLASSES | POOLER, ('"bert.classifier.output_labels"', "3 names", "2 rows")),
@@ -185,6 +185,7 @@ case(105, "bert-epsilon", file(lambda tensors: tensors.update({"token_types.weig
      '"bert.attention.layer_norm_epsilon"', "does not have it", seen=COMPILER)
 case(105, "modern-bert-scaling", file(keys=keys_of("modern-bert", attention__layer_norm_epsilon=1e-5, attention__head_count_kv=4, rope__scaling__type="linear")),
      '"modern-bert.rope.scaling.type"', '"linear" is not supported', seen=COMPILER)
+case(105, "ranks-of-decoder", file(lambda tensors: tensors.update(CLASSES), keys={"llama.pooling_type": 4}), '"llama.pooling_type"', "of encoders alone", seen=COMPILER)
 case(105, "t5-names", file(keys={**keys_of("t5"), "t5.rope.dimension_count": None}), '"dec.blk.0.cross_attn_k.weight" ("decoder.block.0.layer.1.EncDecAttention.k.weight")', seen=COMPILER)
 case(105, "log-multiplier", file(keys={"llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": 2.0, "llama.rope.scaling.yarn_log_multiplier": 0.5}),
      '"llama.rope.scaling.yarn_log_multiplier"', "not supported for this architecture", seen=COMPILER)

@@ -52,6 +52,8 @@ FAULTS = {
                 ('"v.blk.1.ln2.bias"', "layers.1.layer_norm2.bias")),
     "further": ({"changes": lambda tensors: tensors | {"v.blk.3.ln1.bias": tensors["v.blk.0.ln1.bias"]}}, {}, ("v.blk.3.ln1.bias",)),
     "newline": ({"changes": lambda tensors: tensors | {"model.image_newline": tensors["v.class_embd"]}}, {}, ("model.image_newline",)),
+    "both": ({"changes": lambda tensors: tensors | {"language_model.model.norm.weight": tensors["v.class_embd"]}}, {},
+             ('"language_model.model.norm.weight"', "is the language model's")),
     "text": ({}, {"family": "qwen2"}, ("language models of the type llama",)),
 }
 

@@ -355,11 +355,6 @@ constexpr Rename t5Plain[] = {
     {"dec.ffn_up", "decoder.block.{layer}.layer.2.DenseReluDense.wi"},
 };
 
-constexpr Rename linearLayers[] = {
-    {"dense_2", "2_Dense.linear"},
-    {"dense_3", "3_Dense.linear"},
-};
-
 constexpr std::string_view ofGPT = "transformer.h.";
 
 // clang-format off
@@ -373,7 +368,7 @@ constexpr Architecture table[] = {
     {.name = "falcon", .describe = describeFalcon, .tensors = {falconOfTwoNorms, bloom}, .layer = ofGPT, .onlyWith = "blk.0.attn_norm_2.weight"},
     {.name = "falcon", .describe = describeFalcon, .tensors = {bloom}, .layer = ofGPT},
     {.name = "gemma", .describe = describeGemma, .tensors = {usual}, .normsHoldOne = true},
-    {.name = "gemma-embedding", .describe = describeGemmaEmbedding, .tensors = {linearLayers, normsBehind, usual}, .normsHoldOne = true},
+    {.name = "gemma-embedding", .describe = describeGemmaEmbedding, .tensors = {normsBehind, usual}, .normsHoldOne = true},
     {.name = "gemma2", .describe = describeGemma2, .tensors = {normsBehind, usual}, .normsHoldOne = true},
     {.name = "gemma3", .describe = describeGemma3, .tensors = {normsBehind, usual}, .normsHoldOne = true},
     {.name = "gemma4", .describe = describeGemma4, .tensors = {gemma4, normsBehind, usual}},

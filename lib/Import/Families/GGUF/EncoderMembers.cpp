@@ -6,7 +6,7 @@ using namespace rapt::importing;
 
 static constexpr MemberNames ofBert = {.keyHeads = "", .headDim = "", .epsilon = "layer_norm_eps"};
 
-/// Rows of a table, which files of before 2025 may have fewer of than context_length says.
+/// The rows of a table count, whatever a key says.
 static void setRows(Translation &t, const char *member, std::string_view tensor) {
   if (const gguf::Tensor *table = t.file().find(tensor); table && table->dims.size() == 2)
     t.set(member, int64_t(table->dims.back()));
@@ -17,8 +17,7 @@ static void requirePooler(Translation &t) {
   const gguf::Tensor *pooler = t.file().find("cls.weight");
   const bool isSquare = pooler && pooler->dims.size() == 2 && int64_t(pooler->dims.back()) == t.sizes().width;
   constexpr const char *what =
-      "a classifier without the model's pooler, which the converter left out: give the Hugging "
-      "Face directory";
+      "a classifier without the model's pooler, which the converter left out: give the Hugging Face directory";
   if (pooler && !isSquare)
     t.failOfTensor("cls.weight", what);
   if (t.has("cls.output.weight") && !pooler)

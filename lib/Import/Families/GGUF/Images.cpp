@@ -225,7 +225,11 @@ Status importing::addImages(huggingface::ModelParts &parts, const gguf::File &la
   std::string processor = describeProcessor(tower);
   RAPT_RETURN_IF_ERROR(tower.status());
   parts.tensors.addPrefix(std::string(ofText));
-  parts.tensors.merge(nameTower(images, hasOldNames(images, ofImages)));
+  huggingface::TensorTable named = nameTower(images, hasOldNames(images, ofImages));
+  for (const auto &[name, tensor] : named.tensors())
+    if (parts.tensors.find(name))
+      return refuse(images, "tensor \"" + json::printable(name) + "\" is the language model's");
+  parts.tensors.merge(std::move(named));
   const int64_t token = chooseToken(parts, language);
   parts.config = {{"model_type", json::Value("llava")},
                   {"text_config", text},

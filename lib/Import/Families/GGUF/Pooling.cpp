@@ -18,8 +18,8 @@ huggingface::SideFiles importing::readPooling(Translation &t) {
   constexpr const char *key = "pooling_type";
   enum : int64_t { None, Mean, First, Last, Ranks };
   const int64_t type = t.integer(key, None, Ranks).value_or(None);
-  if (type == Ranks && !t.has("cls.output.weight"))
-    t.fail(key, "4, ranks of texts, without tensor \"cls.output.weight\", which is not supported");
+  if (type == Ranks && !t.classifies())
+    t.fail(key, "4, ranks of texts, which is supported of encoders alone, with the tensor cls.output.weight");
   if (type == None || type == Ranks)
     return {};
   constexpr const char *keys[] = {"", "pooling_mode_mean_tokens", "pooling_mode_cls_token", "pooling_mode_lasttoken"};

@@ -73,6 +73,16 @@ std::optional<std::string> matched(std::string_view mark, std::string_view patte
   return FileName::isNumber(number) ? std::optional(std::string(number)) : std::nullopt;
 }
 
+/// Linear layers behind the pooling, of any architecture.
+constexpr Rename linearLayers[] = {{"dense_2", "2_Dense.linear"}, {"dense_3", "3_Dense.linear"}};
+
+/// An earlier list comes before later ones.
+std::vector<std::span<const Rename>> listsOf(const Architecture &architecture) {
+  std::vector<std::span<const Rename>> lists(architecture.tensors.begin(), architecture.tensors.end());
+  lists.emplace_back(linearLayers);
+  return lists;
+}
+
 /// The file's name of a directory's tensor; empty: the architecture has none.
 std::string nameInFile(const Architecture &architecture, std::string_view name) {
   std::string layer;
@@ -84,7 +94,7 @@ std::string nameInFile(const Architecture &architecture, std::string_view name) 
   const size_t dot = std::min(name.rfind('.'), name.size());
   const std::string_view stem = name.substr(0, dot);
   const std::string end(name.substr(dot));
-  for (std::span<const Rename> list : architecture.tensors)
+  for (std::span<const Rename> list : listsOf(architecture))
     for (const Rename &rename : list)
       for (std::string_view own : words(rename.own)) {
         if (own.find(ofLayer) != own.npos) {
@@ -100,7 +110,7 @@ std::string nameInFile(const Architecture &architecture, std::string_view name) 
 
 const Rename *findRename(const Architecture &architecture, const FileName &name) {
   for (const std::string &file : {name.part + name.end, name.part})
-    for (std::span<const Rename> list : architecture.tensors)
+    for (std::span<const Rename> list : listsOf(architecture))
       for (const Rename &rename : list)
         if (rename.file == file)
           return &rename;

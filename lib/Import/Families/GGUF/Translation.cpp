@@ -256,10 +256,10 @@ void Translation::setEncoder(const char *modelType, const char *classes, const M
   setModel(modelType, names);
   if (boolean("attention.causal", false))
     fail("attention.causal", "true, but an encoder sees all tokens");
-  const bool classifies = has("cls.output.weight");
+  hasClasses = has("cls.output.weight");
   set("architectures",
-      json::Array{json::Value(classes + std::string(classifies ? "ForSequenceClassification" : "Model"))});
-  if (classifies)
+      json::Array{json::Value(classes + std::string(hasClasses ? "ForSequenceClassification" : "Model"))});
+  if (hasClasses)
     setLabels();
 }
 

@@ -75,6 +75,8 @@ public:
   /// The numbers of a vector of `count` f32, which needs no other reader then. Absent, it is recorded as an error.
   std::vector<double> takeVector(std::string_view tensor, int64_t count);
   bool isTaken(std::string_view tensor) const { return taken.contains(tensor); }
+  /// An encoder that classifies texts.
+  bool classifies() const { return hasClasses; }
 
   /// Sets a member of config.json.
   template <typename T> void set(std::string_view member, T value) {
@@ -116,6 +118,7 @@ private:
   const GivenMembers &given;
   std::string prefix;
   DecoderSizes sizesOfDecoder;
+  bool hasClasses = false;
   std::set<std::string, std::less<>> read, taken;
   json::Object members;
   Status failure;
