@@ -109,7 +109,7 @@ def AttnGPU_QuantizedPanelsAttr : AttrDef<AttnGPU_Dialect, "QuantizedPanels", [
   let summary = "a quantized matrix in packed panels";
   let description = [{
     A matrix [rows, columns] in panels of 32 columns, [columns/32][groups] of quantized values, scales and zero points. Quantized values of a group are words of 32 bits, [group/4][32] of 8 bits and [group/8][32] of 4 bits: `interleave` tells how many of a column are in a word. So a row of
-    words is 128 bytes, and a panel is one stream. Rows come in groups of `row_group`, each padded with zeros to a multiple of 32.
+    words is 128 bytes, and a panel is one stream. Rows come in groups of `row_group`, each padded with zeros to a multiple of 32. A matrix in blocks has them as `BlockLayout` (lib/Support/BlockFormat.h) says, [columns/32][blocks], with `interleave` 4.
 
     Examples: `#attn_gpu.quantized_panels<shape = [768, 2304], interleave = 4>`, `#attn_gpu.quantized_panels<shape = [160, 64] row_group = 80, interleave = 8>`
   }];
@@ -118,6 +118,8 @@ def AttnGPU_QuantizedPanelsAttr : AttrDef<AttnGPU_Dialect, "QuantizedPanels", [
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     static constexpr int64_t kColumns = 32; ///< of a panel
+    /// The interleave factor of matrices of a type.
+    static int64_t interleaveOf(::rapt::attn::QuantizedType type);
     /// The type of one layer, in elements: [panels, rows with padding, columns of a panel].
     ::mlir::RankedTensorType getStored(::mlir::Type element) const;
     /// The same in bytes: [panels, groups, bytes of a group].

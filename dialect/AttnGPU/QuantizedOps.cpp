@@ -21,7 +21,7 @@ bool isAtMost(int64_t extent, int64_t most) { return ShapedType::isDynamic(exten
 
 bool isWeightType(Type type) {
   auto quantized = dyn_cast<QuantizedType>(type);
-  return quantized && quantized.getCode() != QuantizedCode::s8 && !quantized.blocks() && quantized.getAxis() == 0 &&
+  return quantized && quantized.getCode() != QuantizedCode::s8 && quantized.getAxis() == 0 &&
          (quantized.getGroup() != 0 || quantized.bits() == 8);
 }
 
@@ -37,6 +37,8 @@ LogicalResult QuantizedPanelsAttr::verify(function_ref<InFlightDiagnostic()> emi
     return emitError() << "expected the interleave factor 4 or 8, found " << interleave;
   return success();
 }
+
+int64_t QuantizedPanelsAttr::interleaveOf(QuantizedType type) { return type.blocks() ? 4 : 32 / type.bits(); }
 
 RankedTensorType QuantizedPanelsAttr::getStored(Type element) const {
   const int64_t group = getRowGroup();
@@ -56,7 +58,7 @@ bool QuantizedPanelsAttr::isStored(RankedTensorType layer) const { return isWeig
 
 bool QuantizedPanelsAttr::isWeight(ShapedType weight) const {
   const Type element = weight.getElementType();
-  return isWeightType(element) && cast<QuantizedType>(element).bits() * getInterleave() == 32 &&
+  return isWeightType(element) && getInterleave() == interleaveOf(cast<QuantizedType>(element)) &&
          weight == getStored(element);
 }
 
@@ -85,8 +87,8 @@ int64_t QuantizeTileOp::getSharedBytes() { return getGroup() ? 0 : kWarps * 4; }
 LogicalResult QuantizeTileOp::verify() {
   ShapedType input = shapeOf(getInput()), codes = shapeOf(getCodes()), scales = shapeOf(getScales());
   const int64_t group = getGroup(), period = getPeriod(), depth = input.getDimSize(1);
-  if (group != 0 && group != 32 && group != 64 && group != 128)
-    return emitOpError() << "has groups of 32, 64 or 128 elements, or 0 for all of them, found " << group;
+  if (group != 0 && group != 16 && group != 32 && group != 64 && group != 128)
+    return emitOpError() << "has groups of 16, 32, 64 or 128 elements, or 0 for all of them, found " << group;
   if (ShapedType::isDynamic(depth) || depth < 1 || (period != 0 && depth % period != 0))
     return emitOpError() << "needs a static number of columns that whole periods of " << period << " make up, found "
                          << input;
@@ -123,7 +125,21 @@ int64_t QuantizedLinearTileOp::getGroupBytes() {
   return getCodeBytes() + (type.getGroup() ? file.groupBytes(0) - file.codeBytes(0) : 0);
 }
 
-int64_t QuantizedLinearTileOp::getPanelBytes() { return std::max<int64_t>(getGroupsOfStep(), 1) * getGroupBytes(); }
+int64_t QuantizedLinearTileOp::getNumbersOffset() {
+  return kDepth / BlockFormat::unit * BlockLayout(*getType().blocks(), QuantizedPanelsAttr::kColumns).unitBytes();
+}
+
+int64_t QuantizedLinearTileOp::getNumberBytes() {
+  const BlockLayout layout(*getType().blocks(), QuantizedPanelsAttr::kColumns);
+  return layout.blockBytes() - layout.blockScales();
+}
+
+int64_t QuantizedLinearTileOp::getBlocksOfStep() { return std::max<int64_t>(kDepth / getType().blocks()->block, 1); }
+
+int64_t QuantizedLinearTileOp::getPanelBytes() {
+  return getType().blocks() ? getNumbersOffset() + getBlocksOfStep() * getNumberBytes()
+                            : std::max<int64_t>(getGroupsOfStep(), 1) * getGroupBytes();
+}
 
 TileType QuantizedLinearTileOp::getCodesTile() {
   return TileType::get(getContext(), getTiles().getRows(), kDepth / 2, IntegerType::get(getContext(), 16),
@@ -176,16 +192,18 @@ LogicalResult QuantizedLinearTileOp::verify() {
   ShapedType codes = shapeOf(getCodes()), scales = shapeOf(getScales()), weight = shapeOf(getWeight()),
              result = shapeOf(getResult());
   if (!isWeightType(getQuantized()))
-    return emitOpError() << "needs the type of a weight of u8 or u4 in groups along axis 0, or of u8 in one, found "
+    return emitOpError() << "needs the type of a weight of u8 or u4 in groups along axis 0, of u8 in one, or in "
+                            "blocks, found "
                          << getQuantized();
   const auto file = artifact::Quantization::of(getType());
   const int64_t depth = codes.getDimSize(1);
+  const int64_t groupsOfRows = getType().blocks() ? depth / getType().getGroup() : file.groups(depth);
   if (ShapedType::isDynamic(depth) || file.paddedRows(depth) != depth || weight.getDimSize(1) != file.groups(depth) ||
       weight.getDimSize(2) != file.groupBytes(depth))
     return emitOpError() << "needs quantized values of whole groups and panels that fit them, found " << codes
                          << " and " << weight;
   if (!fit(codes.getDimSize(0), result.getDimSize(0)) || !fit(scales.getDimSize(0), result.getDimSize(0)) ||
-      scales.getDimSize(1) != int64_t(llvm::alignTo(file.groups(depth), 4)) ||
+      scales.getDimSize(1) != int64_t(llvm::alignTo(groupsOfRows, 4)) ||
       !isAtMost(weight.getDimSize(0), getTiles().getColumns() / QuantizedPanelsAttr::kColumns))
     return emitOpError() << "has extents of quantized values, scales in fours, weight and result that do not fit";
   if (failed(verifySchedule(*this)))
@@ -205,16 +223,30 @@ static bool isSums(FragmentType fragment, bool areIntegers) {
          fragment.getElementType().isInteger(32) == areIntegers && fragment.getColumns() == kGrain;
 }
 
+static bool isRows(FragmentType fragment) {
+  return isa<MmaLayoutAttr>(fragment.getLayout()) && fragment.isOperand(MatmulOperand::a) &&
+         fragment.getElementType().isInteger(16) && fragment.getColumns() == kGrain;
+}
+
 LogicalResult QuantizedMmaOp::verify() {
   const FragmentType a = getA().getType(), acc = getAcc().getType();
-  if (!isa<MmaLayoutAttr>(a.getLayout()) || !a.isOperand(MatmulOperand::a) || !a.getElementType().isInteger(16) ||
-      a.getColumns() != kGrain || !isSums(acc, /*areIntegers=*/true) || a.getRows() != acc.getRows())
+  if (!isRows(a) || !isSums(acc, /*areIntegers=*/true) || a.getRows() != acc.getRows())
     return emitOpError() << "needs i16 [m, 16] of the layout mma<a> and i32 [m, 16] of mma<acc>, found " << a << " and "
                          << acc;
   if (getBits() != 4 && getBits() != 8)
     return emitOpError() << "multiplies quantized values of 4 or 8 bits, found " << getBits();
   if (getZeros() && getBits() == 8)
     return emitOpError() << "has zeros of quantized values of 8 bits, whose zero is 128";
+  return success();
+}
+
+LogicalResult BlockMmaOp::verify() {
+  const FragmentType a = getA().getType(), acc = getAcc().getType();
+  if (!isRows(a) || !isSums(acc, /*areIntegers=*/false) || a.getRows() != acc.getRows())
+    return emitOpError() << "needs i16 [m, 16] of the layout mma<a> and f32 [m, 16] of mma<acc>, found " << a << " and "
+                         << acc;
+  if (!isWeightType(getQuantized()) || !cast<QuantizedType>(getQuantized()).blocks())
+    return emitOpError() << "needs the type of a weight in blocks along axis 0, found " << getQuantized();
   return success();
 }
 

@@ -24,13 +24,12 @@ static void addCanonical(OpPassManager &passes, const PipelineOptions &options) 
   passes.addNestedPass<func::FuncOp>(createLoopInvariantCodeMotionPass());
   passes.addPass(createAttnMergeMatmuls());
   // A type that is asked for is that of the numbers of blocks, too.
-  if (options.quantize == "none" && (options.dtype != "auto" || !options.target->readsBlocks()))
+  if (options.quantize == "none" && options.dtype != "auto")
     return;
   AttnQuantizeWeightsOptions quantization;
   quantization.mode = options.quantize == "none" ? "stored" : options.quantize;
   quantization.group = options.quantizeGroup;
   quantization.zeroPoints = options.quantizeZeroPoint;
-  quantization.keepBlocks = options.target->readsBlocks();
   passes.addPass(createAttnQuantizeWeights(quantization));
 }
 

@@ -50,9 +50,6 @@ public:
   /// that is not its own.
   virtual std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface layout) const = 0;
 
-  /// Whether matrices that the checkpoint has in quantized blocks stay so; else their numbers are stored.
-  virtual bool readsBlocks() const { return true; }
-
   /// Appends the passes that take a module from the stage before `stage`, one behind canonical, to it.
   virtual void addPasses(mlir::OpPassManager &passes, Stage stage) const = 0;
 

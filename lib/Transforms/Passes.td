@@ -460,7 +460,7 @@ def AttnQuantizeWeights : Pass<"attn-quantize-weights", "::mlir::ModuleOp"> {
 
     With `stored`, matrices that the checkpoint has in quantized blocks get the type of these, and no other is quantized. Where a matrix has a
     reader that does not sum along the blocks, it keeps the numbers that its blocks hold, as f32 or bf16. The other modes refuse such a checkpoint,
-    but where its numbers are of bf16, as those of MXFP4 in directories are: these are quantized like others, or with `keep-blocks` stay as they are.
+    but where its numbers are of bf16, as those of MXFP4 in directories are: these stay as they are where `stored` would keep them, and are quantized elsewhere.
 
     ```mlir
     attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]
@@ -484,8 +484,7 @@ def AttnQuantizeWeights : Pass<"attn-quantize-weights", "::mlir::ModuleOp"> {
   let options = [
     Option<"mode", "mode", "std::string", "\"w8\"", "w8a8, w8, w4, or stored: blocks of the checkpoint as they are">,
     Option<"group", "group", "int64_t", "32", "Rows of a group: 32, 64 or 128">,
-    Option<"zeroPoints", "zero-points", "bool", "false", "Whether groups of w4 have a zero of their own">,
-    Option<"keepBlocks", "keep-blocks", "bool", "false", "Whether matrices in blocks stay so beside those that are quantized">
+    Option<"zeroPoints", "zero-points", "bool", "false", "Whether groups of w4 have a zero of their own">
   ];
 }
 

@@ -107,7 +107,7 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
     bool isAny = false;
     for (auto &[name, uses] : usesOf(getOperation())) {
       auto parameter = getOperation().lookupSymbol<attn::ParameterOp>(name);
-      FailureOr<attn::QuantizedType> type = keepBlocks ? storedType(parameter, uses) : attn::QuantizedType();
+      FailureOr<attn::QuantizedType> type = storedType(parameter, uses);
       if (!*type)
         type = typeOf(parameter, uses);
       if (failed(type))

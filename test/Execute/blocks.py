@@ -2,7 +2,9 @@
 """Matmuls and look-ups of weights that a GGUF file has in blocks, of every type, against the reference in float64, which reads the blocks itself and quantizes
 rows itself. Numbers of columns fill no panel; depths are one block, and several.
 
-Both round the same numbers, and only sums in f32 differ. One column has a scale that is NaN."""
+Both round the same numbers, and only sums in f32 differ. One column has a scale that is NaN.
+
+With target=cuda the matmuls are those of integers on tensor cores, and tiles are large from a few rows on (quantization.py)."""
 
 import subprocess
 import sys
@@ -31,9 +33,10 @@ checks, random = kernels.Checks(), np.random.default_rng(31)
 TYPES = tools.types or [name for name in gguf_blocks.TYPES if name != "NVFP4"]
 ROWS = tools.rows or (0, 1, 2, 3, 19, 64)
 TOKENS = 45
-HEAD = """module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 1 : i64}} {
+WIDE = 131 if tools.device else 70  # columns, for tiles of 128 more than one
+HEAD = f"""module attributes {{attn.model = {{family = "test", task = "feature-extraction", layers = 1 : i64}}}} {{
 attn.dim @tokens min 0 max 1024
-attn.parameter @bias : tensor<70xf32> from [#attn.source<"bias">]
+attn.parameter @bias : tensor<{WIDE}xf32> from [#attn.source<"bias">]
 """
 
 
@@ -41,22 +44,22 @@ def program(name):
     """The functions of one type, each with its name in front, and the shapes of its tensors."""
     code, block = name.lower(), gguf_blocks.TYPES[name][1]
     depth = 3 * block if block < 256 else 512
-    shapes = {f"{code}.w": (70, depth), f"{code}.gate": (33, block), f"{code}.up": (33, block), f"{code}.table": (TOKENS, depth)}
-    return f"""attn.parameter @{code}_w : tensor<{depth}x70xf32> from [#attn.source<"{code}.w" : {code}, transpose<1, 0>>]
+    shapes = {f"{code}.w": (WIDE, depth), f"{code}.gate": (33, block), f"{code}.up": (33, block), f"{code}.table": (TOKENS, depth)}
+    return f"""attn.parameter @{code}_w : tensor<{depth}x{WIDE}xf32> from [#attn.source<"{code}.w" : {code}, transpose<1, 0>>]
 attn.parameter @{code}_gate : tensor<{block}x33xf32> from [#attn.source<"{code}.gate" : {code}, transpose<1, 0>>]
 attn.parameter @{code}_up : tensor<33x{block}xf32> from [#attn.source<"{code}.up" : {code}>]
 attn.parameter @{code}_table : tensor<{TOKENS}x{depth}xf32> from [#attn.source<"{code}.table" : {code}>]
-func.func @{code}_residual(%x: tensor<?x{depth}xf32> {{attn.name = "x", attn.dims = ["tokens"]}}, %r: tensor<?x70xf32> {{attn.name = "r", attn.dims = ["tokens"]}})
-    -> (tensor<?x70xf32> {{attn.name = "y", attn.dims = ["tokens"]}}) attributes {{attn.entry}} {{
-  %w = attn.parameter_slice @{code}_w : tensor<{depth}x70xf32>
-  %b = attn.parameter_slice @bias : tensor<70xf32>
-  %0 = attn.linear %x, %w, (%b) : tensor<?x{depth}xf32>, tensor<{depth}x70xf32>, (tensor<70xf32>) -> tensor<?x70xf32> {{
+func.func @{code}_residual(%x: tensor<?x{depth}xf32> {{attn.name = "x", attn.dims = ["tokens"]}}, %r: tensor<?x{WIDE}xf32> {{attn.name = "r", attn.dims = ["tokens"]}})
+    -> (tensor<?x{WIDE}xf32> {{attn.name = "y", attn.dims = ["tokens"]}}) attributes {{attn.entry}} {{
+  %w = attn.parameter_slice @{code}_w : tensor<{depth}x{WIDE}xf32>
+  %b = attn.parameter_slice @bias : tensor<{WIDE}xf32>
+  %0 = attn.linear %x, %w, (%b) : tensor<?x{depth}xf32>, tensor<{depth}x{WIDE}xf32>, (tensor<{WIDE}xf32>) -> tensor<?x{WIDE}xf32> {{
   ^bb0(%sum: f32, %bias: f32):
     %s = arith.addf %sum, %bias : f32
     attn.yield %s : f32
   }}
-  %y = arith.addf %r, %0 : tensor<?x70xf32>
-  return %y : tensor<?x70xf32>
+  %y = arith.addf %r, %0 : tensor<?x{WIDE}xf32>
+  return %y : tensor<?x{WIDE}xf32>
 }}
 func.func @{code}_gated(%x: tensor<?x{block}xf32> {{attn.name = "x", attn.dims = ["tokens"]}})
     -> (tensor<?x33xf32> {{attn.name = "y", attn.dims = ["tokens"]}}) attributes {{attn.entry}} {{
@@ -86,7 +89,7 @@ def entries(name):
     """entry: (inputs and their columns, columns of the output, tolerance)"""
     code, block = name.lower(), gguf_blocks.TYPES[name][1]
     depth = 3 * block if block < 256 else 512
-    return {f"{code}_residual": ({"x": depth, "r": 70}, 70, 2e-6), f"{code}_gated": ({"x": block}, 33, 4e-6), f"{code}_embed": ({"ids": 0}, depth, 1e-7),
+    return {f"{code}_residual": ({"x": depth, "r": WIDE}, WIDE, 2e-6), f"{code}_gated": ({"x": block}, 33, 4e-6), f"{code}_embed": ({"ids": 0}, depth, 1e-7),
             f"{code}_head": ({"x": depth}, TOKENS, 2e-6)}
 
 
@@ -119,7 +122,7 @@ def check(entry, columns, width, tolerance):
     assert numbers.sum() >= width - 1, f"{entry}: the reference has columns of NaN"
     for rows in ROWS:
         inputs, first = {name: array[:rows] for name, array in whole.items()}, None
-        for workers in (1, 2, 7) if rows == max(ROWS) else (1,):
+        for workers in (1, 2, 7) if rows == max(ROWS) and not tools.device else (1,):
             found, guard = kernels.aligned((rows, width), np.float32)
             model.run(entry, [*map(packed_model.placed, inputs.values()), found], (rows,), workers)
             assert np.isnan(guard).all(), f"{entry} wrote beyond its output"
@@ -146,7 +149,7 @@ scratch = Path(tools.scratch)
 scratch.mkdir(parents=True, exist_ok=True)
 weights = scratch / "weights.gguf"
 BROKEN, BROKEN_TYPE = 37, "Q8_0"  # the column with a scale that is NaN
-tensors, functions = {"bias": (random.standard_normal(70) * 0.1).astype(np.float32)}, ""
+tensors, functions = {"bias": (random.standard_normal(WIDE) * 0.1).astype(np.float32)}, ""
 for name in TYPES:
     text, shapes = program(name)
     functions += text
@@ -160,8 +163,11 @@ gguf.write(weights, {}, tensors)
 source, quantized, library = scratch / "blocks.mlir", scratch / "quantized.mlir", scratch / "blocks.so"
 source.write_text(HEAD + functions + "}\n")
 subprocess.run([tools.raptc.replace("raptc", "rapt-opt"), str(source), "--pass-pipeline=builtin.module(attn-quantize-weights{mode=stored})", "-o", str(quantized)], check=True)
-subprocess.run([tools.raptc, str(source), f"--weights={weights}", *tools.options, "-o", str(library)], check=True, capture_output=True)
-model = packed_model.Model(library)
+if tools.device:
+    packed_model.compile_with_large_tiles(tools, source, weights, [], library)
+else:
+    subprocess.run([tools.raptc, str(source), f"--weights={weights}", *tools.options, "-o", str(library)], check=True, capture_output=True)
+model = packed_model.Model(library, tools.device)
 for name in TYPES:
     for entry, (columns, width, tolerance) in entries(name).items():
         check(entry, columns, width, tolerance)

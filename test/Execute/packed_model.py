@@ -3,7 +3,9 @@
 import ctypes
 import json
 import mmap
+import re
 import struct
+import subprocess
 
 import numpy as np
 
@@ -22,6 +24,7 @@ class Artifact(ctypes.Structure):
 
 
 processor.ask_for_tiles()  # as the runtime does
+MANY = 65  # rows from which on a GPU takes tiles of 128x128: more than one tile of 64
 
 
 class Model:
@@ -63,6 +66,17 @@ class Model:
             return run(ctypes.byref(self.gpu.env), (ctypes.c_void_p * len(pointers))(*pointers), dims)
 
         self.gpu.call_with(arrays, workspace, start, entry.name.decode())
+
+
+def compile_with_large_tiles(tools, program, weights, flags, library):
+    """The library of a program for a GPU, whose matmuls have large tiles from MANY rows on. Schedules are in the text of the stage laid-out."""
+    command = [tools.raptc, f"--weights={weights}", *tools.options]
+    laid_out = program.with_suffix(".laid-out.mlir")
+    subprocess.run([*command, *flags, str(program), "--emit=laid-out", "-o", str(laid_out)], check=True, capture_output=True)
+    text, count = re.subn(r"\bleast = \d+", f"least = {MANY}", laid_out.read_text())
+    assert count, f"{program} has no schedule for many rows"
+    laid_out.write_text(text)
+    subprocess.run([*command, str(laid_out), "-o", str(library)], check=True, capture_output=True)
 
 
 def placed(array):

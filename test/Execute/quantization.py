@@ -48,7 +48,6 @@ GPU_MODES = [("w8a8", "mode=w8a8", ["--quantize=w8a8"]),
              ("w4-128", "mode=w4 group=128", ["--quantize=w4", "--quantize-group=128"]),
              ("w4-zeros", "mode=w4 zero-points", ["--quantize=w4", "--quantize-zero-point"]),
              ("w4-128-zeros", "mode=w4 group=128 zero-points", ["--quantize=w4", "--quantize-group=128", "--quantize-zero-point"])]
-MANY = 65  # rows from which on a GPU takes tiles of 128x128: more than one tile of 64
 HEAD = """module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 1 : i64}} {
 attn.dim @tokens min 0 max 1024
 """
@@ -213,17 +212,6 @@ directory = scratch / "weights"
 packed_model.write_weights(directory, make_weights())
 
 
-def compile_for_gpu(program, flags, library):
-    """The library of a program, whose matmuls have large tiles from MANY rows on. Schedules are in the text of the stage laid-out."""
-    command = [tools.raptc, f"--weights={directory}", *flags, *tools.options]
-    laid_out = program.with_suffix(".laid-out.mlir")
-    subprocess.run([*command, str(program), "--emit=laid-out", "-o", str(laid_out)], check=True, capture_output=True)
-    text, count = re.subn(r"\bleast = \d+", f"least = {MANY}", laid_out.read_text())
-    assert count, f"{program} has no schedule for many rows"
-    laid_out.write_text(text)
-    subprocess.run([tools.raptc, f"--weights={directory}", *tools.options, str(laid_out), "-o", str(library)], check=True, capture_output=True)
-
-
 modes = [(*mode, "") for mode in GPU_MODES] if tools.device else MODES
 for mode, how, flags, cpu in modes:
     if tools.only and mode not in tools.only:
@@ -237,7 +225,7 @@ for mode, how, flags, cpu in modes:
     quantized, library = scratch / f"{mode}-quantized.mlir", program.with_suffix(".so")
     subprocess.run([tools.raptc.replace("raptc", "rapt-opt"), str(program), f"--pass-pipeline=builtin.module(attn-quantize-weights{{{how}}})", "-o", str(quantized)], check=True)
     if tools.device:
-        compile_for_gpu(program, flags, library)
+        packed_model.compile_with_large_tiles(tools, program, directory, flags, library)
     else:
         subprocess.run([tools.raptc, str(program), f"--weights={directory}", f"--mcpu={cpu}", *flags, "-o", str(library)], check=True, capture_output=True)
     model = packed_model.Model(library, tools.device)

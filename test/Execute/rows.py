@@ -79,7 +79,9 @@ def of_kernels():
         kernels("attention_states", "cpu generic cuda", "", WIDE),
         kernels("bf16_attention", "cpu", "generic"),
         kernels("bf16_matmul", "cpu", "generic"),
-        kernels("blocks", f"cpu {V3} generic"),
+        kernels("blocks", f"cpu {V3} generic", f"cuda {HOPPER}"),
+        # Each plane of bits, scales of groups and blocks, offsets, and a table.
+        kernels("blocks", "cuda", more="=--types =Q3_K =Q4_K =Q5_1 =Q8_0 =MXFP4 =--rows =3 =67", label="some"),
         kernels("cached_attention", "cpu generic", "cuda"),
         kernels("edges", "generic cuda", "", WIDE),  # edges.test has the CPU
         kernels("element_types", "", "generic", WIDE),  # element-types.test has the CPU

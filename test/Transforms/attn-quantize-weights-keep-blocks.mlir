@@ -1,9 +1,7 @@
-// RUN: rapt-opt %s --attn-quantize-weights="mode=w8 keep-blocks" | FileCheck %s --check-prefixes=CHECK,KEPT
-// RUN: rapt-opt %s --attn-quantize-weights=mode=w8 | FileCheck %s --check-prefixes=CHECK,NUMBERS
+// RUN: rapt-opt %s --attn-quantize-weights=mode=w8 | FileCheck %s
 
-// Blocks whose numbers bf16 holds, as a directory's of MXFP4: beside others that are quantized they stay, or their numbers are quantized.
-// KEPT: @blocks : tensor<96x64x!attn.quantized<mxfp4 group 32 axis 1>>
-// NUMBERS: @blocks : tensor<96x64x!attn.quantized<u8 group 32 axis 1>>
+// Blocks whose numbers bf16 holds, as a directory's of MXFP4: they stay beside others that are quantized.
+// CHECK: @blocks : tensor<96x64x!attn.quantized<mxfp4 group 32 axis 1>>
 attn.parameter @blocks : tensor<96x64xbf16> from [#attn.source<"blocks" : mxfp4>]
 // CHECK: @plain : tensor<96x64x!attn.quantized<u8 group 32 axis 1>>
 attn.parameter @plain : tensor<96x64xbf16> from [#attn.source<"plain">]
@@ -13,8 +11,7 @@ attn.parameter @across : tensor<64x96xbf16> from [#attn.source<"across" : mxfp4>
 
 func.func @f(%x: tensor<?x64xf32>) -> (tensor<?x96xf32>, tensor<?x96xf32>, tensor<?x96xf32>) {
   %w0 = attn.parameter_slice @blocks : tensor<96x64xbf16>
-  // KEPT: attn.linear {{.*}}mxfp4 group 32 axis 1
-  // NUMBERS: attn.linear {{.*}}u8 group 32 axis 1
+  // CHECK: attn.linear {{.*}}mxfp4 group 32 axis 1
   %0 = attn.linear %x, %w0 transposed : tensor<?x64xf32>, tensor<96x64xbf16> -> tensor<?x96xf32>
   %w1 = attn.parameter_slice @plain : tensor<96x64xbf16>
   %1 = attn.linear %x, %w1 transposed : tensor<?x64xf32>, tensor<96x64xbf16> -> tensor<?x96xf32>

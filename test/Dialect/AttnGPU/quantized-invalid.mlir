@@ -2,7 +2,7 @@
 
 // Groups are those of weights.
 func.func @f(%x: memref<1x64xf32>, %codes: memref<1x64xi8>, %scales: memref<1x4xf32>) {
-  // expected-error@+1 {{has groups of 32, 64 or 128 elements, or 0 for all of them, found 48}}
+  // expected-error@+1 {{has groups of 16, 32, 64 or 128 elements, or 0 for all of them, found 48}}
   attn_gpu.quantize_tile %x outs(%codes, %scales : memref<1x64xi8>, memref<1x4xf32>) {group = 48 : i64, period = 0 : i64} : memref<1x64xf32>
   return
 }
@@ -56,7 +56,7 @@ func.func @f(%x: memref<2x64xf32>, %codes: memref<1x64xi8>, %scales: memref<1x4x
 
 // Activations are the signed ones.
 func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x4x576xi8>, %y: memref<?x64xf32>) {
-  // expected-error@+1 {{needs the type of a weight of u8 or u4 in groups along axis 0, or of u8 in one, found}}
+  // expected-error@+1 {{needs the type of a weight of u8 or u4 in groups along axis 0, of u8 in one, or in blocks, found}}
   attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<s8 group 32 axis 1>}
       : memref<?x128xi8>, memref<?x4xf32>, memref<2x4x576xi8>
   return
@@ -212,3 +212,31 @@ attn.parameter @w : tensor<2x64x32x!attn.quantized<u8 group 32 axis 0>> from [#a
 
 // expected-error@+1 {{expected a matrix with extents from 1 to 2^40, found [64]}}
 attn.parameter @w : tensor<2x64x32x!attn.quantized<u8 group 32 axis 0>> from [#attn.source<"w">] {layout = #attn_gpu.quantized_panels<shape = [64], interleave = 4>, offset = 0 : i64, stride = 8192 : i64}
+
+// -----
+
+// Groups of 16 have a scale each, those of rows too.
+func.func @f(%codes: memref<?x512xi8>, %scales: memref<?x16xf32>, %w: memref<2x2x6720xi8>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has extents of quantized values, scales in fours, weight and result that do not fit}}
+  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<q6_k group 16 axis 0>}
+      : memref<?x512xi8>, memref<?x16xf32>, memref<2x2x6720xi8>
+  return
+}
+
+// -----
+
+// Sums are f32 here.
+func.func @f(%a: !attn_gpu.fragment<16x16xi16, #attn_gpu.mma<a>>, %p: !llvm.ptr<3>, %i: index, %acc: !attn_gpu.fragment<16x16xi32, #attn_gpu.mma<acc>>) {
+  // expected-error@+1 {{needs i16 [m, 16] of the layout mma<a> and f32 [m, 16] of mma<acc>, found}}
+  %0 = attn_gpu.block_mma %a, %p[%i] pitch 16, %p, %p[%i], %acc of !attn.quantized<q4_k group 32 axis 0> : !attn_gpu.fragment<16x16xi16, #attn_gpu.mma<a>> -> !attn_gpu.fragment<16x16xi32, #attn_gpu.mma<acc>>
+  return
+}
+
+// -----
+
+// u4 has no units of 32 rows.
+func.func @f(%a: !attn_gpu.fragment<16x16xi16, #attn_gpu.mma<a>>, %p: !llvm.ptr<3>, %i: index, %acc: !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) {
+  // expected-error@+1 {{needs the type of a weight in blocks along axis 0, found '!attn.quantized<u4 group 32 axis 0>'}}
+  %0 = attn_gpu.block_mma %a, %p[%i] pitch 16, %p, %p[%i], %acc of !attn.quantized<u4 group 32 axis 0> : !attn_gpu.fragment<16x16xi16, #attn_gpu.mma<a>> -> !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>
+  return
+}

@@ -26,3 +26,13 @@ func.func @fragments(%a: !attn_gpu.fragment<16x16xi16, #attn_gpu.mma<a>>, %p: !l
   %1 = attn_gpu.add_scaled %0, %p[%i] pitch 16, %p[%i], %acc factor 0.0625 : !attn_gpu.fragment<16x16xi32, #attn_gpu.mma<acc>> -> !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>
   return
 }
+
+// CHECK-LABEL: func.func @blocks
+func.func @blocks(%codes: memref<?x512xi8>, %scales: memref<?x16xf32>, %w: memref<2x2x4736xi8>, %y: memref<?x64xf32>, %a: !attn_gpu.fragment<16x16xi16, #attn_gpu.mma<a>>, %p: !llvm.ptr<3>, %i: index, %acc: !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) {
+  // CHECK: attn_gpu.quantized_linear_tile {{.*}} {quantized = !attn.quantized<q4_k group 32 axis 0>}
+  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<q4_k group 32 axis 0>}
+      : memref<?x512xi8>, memref<?x16xf32>, memref<2x2x4736xi8>
+  // CHECK: attn_gpu.block_mma %{{.*}}, %{{.*}}[%{{.*}}] pitch 16, %{{.*}}, %{{.*}}[%{{.*}}], %{{.*}} of !attn.quantized<q4_k group 32 axis 0> : !attn_gpu.fragment<16x16xi16, #attn_gpu.mma<a>> -> !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>
+  %0 = attn_gpu.block_mma %a, %p[%i] pitch 16, %p, %p[%i], %acc of !attn.quantized<q4_k group 32 axis 0> : !attn_gpu.fragment<16x16xi16, #attn_gpu.mma<a>> -> !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>
+  return
+}

@@ -42,6 +42,27 @@ gpu.module @kernels {
 
 // -----
 
+// A step has half of a block of 256: four units, whose chunks of codes are permuted, and behind them the numbers of the block, which are 128 bytes of a panel.
+// CHECK-LABEL: func.func @q4_k
+// CHECK: attn_gpu.copy_rows
+// CHECK: nvvm.cp.async.shared.global
+// CHECK: scf.for
+// CHECK: %[[A:.*]] = attn_gpu.load_matrix
+// CHECK: attn_gpu.block_mma %[[A]], {{.*}} pitch 16, {{.*}} of !attn.quantized<q4_k group 32 axis 0>
+// CHECK-COUNT-7: attn_gpu.block_mma
+// CHECK-NOT: attn_gpu.block_mma
+// CHECK: scf.yield
+// CHECK: attn_gpu.store_rows
+gpu.module @kernels {
+  func.func @q4_k(%codes: memref<?x512xi8>, %scales: memref<?x16xf32>, %w: memref<2x2x4736xi8>, %y: memref<?x64xf32>) {
+    attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<q4_k group 32 axis 0>}
+        : memref<?x512xi8>, memref<?x16xf32>, memref<2x2x4736xi8>
+    return
+  }
+}
+
+// -----
+
 // Lanes that have a group find its largest magnitude.
 // CHECK-LABEL: func.func @rows
 // CHECK: shfl

@@ -24,3 +24,21 @@ func.func @look_up(%ids: tensor<?xi32>) -> tensor<?x72xf32> {
   %y = attn.embedding %ids, %w : tensor<?xi32>, tensor<45x72x!attn.quantized<u8 group 32 axis 1>> -> tensor<?x72xf32>
   return %y : tensor<?x72xf32>
 }
+
+// -----
+
+// Blocks keep their bytes, 3 panels of 2 blocks of 4736 bytes, where a table is looked up and is the head, too.
+// CHECK: attn.parameter @w : tensor<3x512x32x!attn.quantized<q4_k group 32 axis 0>> {{.*}} {layout = #attn_gpu.quantized_panels<shape = [512, 80], interleave = 4>, offset = 0 : i64, stride = 28416 : i64}
+// CHECK-LABEL: func.func @blocks
+// CHECK: attn.parameter_slice @w : tensor<3x2x4736xi8>
+// CHECK: tensor.extract {{.*}} : tensor<3x2x4736xi8>
+// CHECK-NOT: attn.embedding
+// CHECK: attn.linear {{.*}} {layout = #attn_gpu.quantized_panels<shape = [512, 80], interleave = 4>}
+attn.parameter @w : tensor<80x512x!attn.quantized<q4_k group 32 axis 1>> from [#attn.source<"w" : q4_k>]
+func.func @blocks(%ids: tensor<?xi32>) -> tensor<?x80xf32> {
+  %w = attn.parameter_slice @w : tensor<80x512x!attn.quantized<q4_k group 32 axis 1>>
+  %x = attn.embedding %ids, %w : tensor<?xi32>, tensor<80x512x!attn.quantized<q4_k group 32 axis 1>> -> tensor<?x512xf32>
+  %q = attn.quantize_rows %x : tensor<?x512xf32> -> tensor<?x512x!attn.quantized<s8 group 32 axis 1>>
+  %y = attn.linear %q, %w transposed : tensor<?x512x!attn.quantized<s8 group 32 axis 1>>, tensor<80x512x!attn.quantized<q4_k group 32 axis 1>> -> tensor<?x80xf32>
+  return %y : tensor<?x80xf32>
+}

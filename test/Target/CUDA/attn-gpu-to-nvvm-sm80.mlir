@@ -4,6 +4,9 @@
 !a = !attn_gpu.fragment<16x16xbf16, #attn_gpu.mma<a>>
 !b = !attn_gpu.fragment<16x16xbf16, #attn_gpu.mma<b>>
 !acc = !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>
+!codes = !attn_gpu.tile<16x64xi16, #attn_gpu.swizzle<128>>
+!bytes = !attn_gpu.fragment<16x16xi16, #attn_gpu.mma<a>>
+!sums = !attn_gpu.tile<16x64xbf16, #attn_gpu.swizzle<128>>
 !row = !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>
 
 gpu.module @sm_80 [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
@@ -398,5 +401,26 @@ gpu.module @sm_80 [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
     %sum = arith.addi %low, %high : index
     %result = arith.index_cast %sum : index to i64
     llvm.return %result : i64
+  }
+
+  // 8 columns are an instruction, and with offsets one more for the sums of rows; LLVM finds that it is the same for all columns. Codes of a table become its numbers by byte permutations.
+  // CHECK-LABEL: llvm.func @blocks
+  llvm.func @blocks(%unit: !llvm.ptr<3>, %numbers: !llvm.ptr<3>, %scales: !llvm.ptr<3>, %to: !llvm.ptr) {
+    %c0 = arith.constant 0 : index
+    %f0 = arith.constant 0.0 : f32
+    %t = attn_gpu.shared %c0 : !codes
+    %u = attn_gpu.shared %c0 : !sums
+    %a = attn_gpu.load_matrix %t[%c0, %c0] : !codes -> !bytes
+    %zeros = attn_gpu.fill %f0 : !acc
+    // CHECK: nvvm.ldmatrix
+    // CHECK-COUNT-4: nvvm.mma.sync {{.*}}m = 16, n = 8, k = 32
+    // CHECK-NOT: nvvm.mma.sync
+    // CHECK-NOT: nvvm.prmt
+    %0 = attn_gpu.block_mma %a, %scales[%c0] pitch 16, %unit, %numbers[%c0], %zeros of !attn.quantized<q4_k group 32 axis 0> : !bytes -> !acc
+    // CHECK-COUNT-8: nvvm.prmt
+    // CHECK: nvvm.mma.sync {{.*}}m = 16, n = 8, k = 32
+    %1 = attn_gpu.block_mma %a, %scales[%c0] pitch 16, %unit, %numbers[%c0], %0 of !attn.quantized<iq4_nl group 32 axis 0> : !bytes -> !acc
+    attn_gpu.store_matrix %1, %u[%c0, %c0] : !acc, !sums
+    llvm.return
   }
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Artifact/Quantization.h"
 #include "lib/Conversion/AttnToLinalg/Generic.h"
+#include "lib/Conversion/BlockElements.h"
 #include "lib/Host/WeightOffsets.h"
 #include "lib/Target/GPU/Linear/Quantized.h"
 #include "lib/Target/GPU/Passes.h"
@@ -27,7 +28,7 @@ using attn_gpu::QuantizedPanelsAttr;
 
 namespace {
 
-/// Where an element of a quantized matrix of 8 bits is in its panels.
+/// Where an element of a quantized matrix of 8 bits, or in blocks, is in its panels.
 struct QuantizedTable {
   Value bytes; ///< [panels, groups, bytes of a group]
   artifact::Quantization file;
@@ -47,8 +48,12 @@ struct QuantizedTable {
     if (period)
       r = r.floorDiv(period) * artifact::padPeriod(period) + r % period;
     constexpr int64_t kPanel = QuantizedPanelsAttr::kColumns, kOfWord = 4;
+    Value panel = number(n.floorDiv(kPanel));
+    if (file.blocks)
+      return readBlockElement(b, BlockLayout(*file.blocks, kPanel), row, number(n % kPanel),
+                              [&](Value block, Value byte) { return byteAt(b, panel, block, byte); });
     const int64_t ofGroup = file.groupRows(padded), codes = file.codeBytes(padded);
-    Value panel = number(n.floorDiv(kPanel)), group = number(r.floorDiv(ofGroup));
+    Value group = number(r.floorDiv(ofGroup));
     AffineExpr inGroup = r % ofGroup, inPanel = n % kPanel;
     Value code = byteAt(b, panel, group,
                         number(inGroup.floorDiv(kOfWord) * (kPanel * kOfWord) + inPanel * kOfWord + inGroup % kOfWord));
@@ -76,14 +81,12 @@ attn::LinearOp matmulOf(OpOperand &use) {
 
 /// Whether matmuls on tensor cores read a quantized parameter, and look-ups at most besides.
 bool takesPanels(attn::QuantizedType type, const Slices &slices) {
-  if (type.blocks()) // which are read as numbers
-    return false;
   bool isMultiplied = false;
   for (attn::ParameterSliceOp slice : slices)
     for (OpOperand &use : slice.getValue().getUses()) {
       attn::LinearOp linear = matmulOf(use);
       if (linear ? !linear.getInput().getDefiningOp<attn::QuantizeRowsOp>() || linear.getLayout() || linear.getGroups()
-                 : !isa<attn::EmbeddingOp>(use.getOwner()) || type.bits() != 8)
+                 : !isa<attn::EmbeddingOp>(use.getOwner()) || !(type.bits() == 8 || type.blocks()))
         return false;
       isMultiplied |= bool(linear);
     }
@@ -97,11 +100,12 @@ FailureOr<int64_t> assign(attn::ParameterOp parameter, attn::QuantizedType type,
   if (isTransposed)
     std::swap(shape[0], shape[1]);
   if (failed(QuantizedPanelsAttr::verify([&] { return parameter.emitOpError("has no layout: "); }, shape,
-                                         type.getPeriod(), 32 / type.bits())))
+                                         type.getPeriod(), QuantizedPanelsAttr::interleaveOf(type))))
     return failure();
   if (isTransposed)
     parameter.transposeSources();
-  auto layout = QuantizedPanelsAttr::get(parameter.getContext(), shape, type.getPeriod(), 32 / type.bits());
+  auto layout = QuantizedPanelsAttr::get(parameter.getContext(), shape, type.getPeriod(),
+                                         QuantizedPanelsAttr::interleaveOf(type));
   Type element = type.along(0);
   return appendToWeights(parameter, layout, layout.getStored(element), layout.getBytes(element), offset);
 }

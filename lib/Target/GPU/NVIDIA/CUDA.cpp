@@ -60,8 +60,6 @@ public:
     return artifact::Layout{artifact::Layout::Panels, /*columnGroup=*/0, panels.getRowGroup(), panels.getInterleave()};
   }
 
-  bool readsBlocks() const override { return false; }
-
   void addPasses(OpPassManager &passes, Stage stage) const override {
     if (stage == Stage::LaidOut) {
       passes.addPass(createAttnGPUPairChannels());

@@ -54,6 +54,7 @@ struct AttnGPUToNVVM : rapt::impl::AttnGPUToNVVMBase<AttnGPUToNVVM> {
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addIllegalDialect<attn_gpu::AttnGPUDialect>();
     populateBarriers(converter, patterns);
+    populateBlocks(converter, patterns);
     populateFloatMatmul(converter, patterns);
     populateFragments(converter, patterns);
     populateGlobalFragments(converter, patterns);

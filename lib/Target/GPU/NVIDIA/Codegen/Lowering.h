@@ -55,6 +55,10 @@ mlir::Value advance(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value po
 mlir::Value roundPair(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type element, mlir::Value low,
                       mlir::Value high);
 
+/// acc[16, 8] += a[16, 32] b[32, 8] of signed bytes: a lane's 4 sums, and its 4 and 2 words of operands.
+void multiplyBytes(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange a, mlir::ValueRange b,
+                   llvm::MutableArrayRef<mlir::Value> acc);
+
 /// Inline PTX with side effects on memory; its results, one for each type.
 llvm::SmallVector<mlir::Value> emitAsm(mlir::OpBuilder &builder, mlir::Location loc, mlir::TypeRange results,
                                        mlir::ValueRange operands, llvm::StringRef text, llvm::StringRef constraints);
@@ -72,6 +76,7 @@ Chip chipOf(mlir::Operation *op);
 mlir::LogicalResult requireHopper(mlir::Operation *op, bool own);
 
 void populateBarriers(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateBlocks(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateFloatMatmul(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateFragments(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateGlobalFragments(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);

@@ -29,8 +29,8 @@ struct LowerQuantizedMma : OpConversionPattern<QuantizedMmaOp> {
     for (int64_t column = 0; column < across; ++column) {
       const std::array<Value, 2> b = lane.weights(column);
       for (int64_t row = 0; row < down; ++row)
-        multiply(rewriter, op.getLoc(), adaptor.getA().slice(row * 4, 4), b,
-                 MutableArrayRef(acc).slice((row * across + column) * 4, 4));
+        multiplyBytes(rewriter, op.getLoc(), adaptor.getA().slice(row * 4, 4), b,
+                      MutableArrayRef(acc).slice((row * across + column) * 4, 4));
     }
     rewriter.replaceOpWithMultiple(op, {acc});
     return success();
@@ -97,17 +97,6 @@ private:
     Ints ints;
     Value codes, zeros, lane, column;
   };
-
-  static void multiply(OpBuilder &builder, Location loc, ValueRange a, ValueRange b, MutableArrayRef<Value> acc) {
-    const auto type =
-        LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(4, builder.getI32Type()));
-    Value sum = NVVM::MmaOp::create(builder, loc, type, a, b, ValueRange(ArrayRef<Value>(acc)),
-                                    ArrayRef<int64_t>{16, 8, 32}, std::nullopt, NVVM::MMAIntOverflow::wrapped,
-                                    std::array{NVVM::MMATypes::s8, NVVM::MMATypes::s8},
-                                    std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
-    for (int64_t i = 0; i < 4; ++i)
-      acc[i] = LLVM::ExtractValueOp::create(builder, loc, sum, i);
-  }
 };
 
 struct LowerAddScaled : OpConversionPattern<AddScaledOp> {
@@ -160,6 +149,16 @@ private:
 };
 
 } // namespace
+
+void cuda::multiplyBytes(OpBuilder &builder, Location loc, ValueRange a, ValueRange b, MutableArrayRef<Value> acc) {
+  const auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(4, builder.getI32Type()));
+  Value sum = NVVM::MmaOp::create(builder, loc, type, a, b, ValueRange(ArrayRef<Value>(acc)),
+                                  ArrayRef<int64_t>{16, 8, 32}, std::nullopt, NVVM::MMAIntOverflow::wrapped,
+                                  std::array{NVVM::MMATypes::s8, NVVM::MMATypes::s8},
+                                  std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  for (int64_t i = 0; i < 4; ++i)
+    acc[i] = LLVM::ExtractValueOp::create(builder, loc, sum, i);
+}
 
 void cuda::populateQuantized(const TypeConverter &converter, RewritePatternSet &patterns) {
   patterns.add<LowerQuantizedMma, LowerAddScaled>(converter, patterns.getContext());

@@ -1,7 +1,8 @@
 //===- ExpandQuantized.cpp - The code of attn_gpu.quantized_linear_tile -------------------===//
 //
-// Bytes of panels are copied as they are, a panel's part of a step being contiguous. Chunks of 16 bytes are permuted on
-// the way, so that the lanes of a warp read their words from different banks.
+// Bytes of panels are copied as they are, a panel's part of a step being contiguous; that of a matrix in blocks is the
+// units of the step, and the numbers of their blocks. Chunks of 16 bytes are permuted on the way, so that the lanes of
+// a warp read their words from different banks.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/GPU/NVIDIA/Expand.h"
@@ -18,6 +19,7 @@ using namespace rapt::cuda;
 namespace {
 
 constexpr int64_t kDepth = QuantizedLinearTileOp::kDepth, kOfMatmul = 32; ///< of k in a step and in an instruction
+constexpr int64_t kUnits = kDepth / BlockFormat::unit;                    ///< of a step
 constexpr int64_t kChunk = GlobalArray::kCopyBytes, kPanel = QuantizedPanelsAttr::kColumns, kScaleBytes = 4;
 
 class QuantizedLinearCode : LinearTileCode {
@@ -25,8 +27,9 @@ public:
   explicit QuantizedLinearCode(QuantizedLinearTileOp op)
       : LinearTileCode(op, op.getResult(), {op.getEpilogue(), op.getPairs()}, op.getGridOfWarps(),
                        op.getTiles().getRows(), op.getTiles().getColumns()),
-        op(op), type(op.getType()), codes(b, op.getCodes()), scales(b, op.getScales()), weight(b, op.getWeight()),
-        depth(cast<MemRefType>(op.getCodes().getType()).getDimSize(1)), groupsOfStep(op.getGroupsOfStep()) {
+        op(op), type(op.getType()), blocks(type.blocks()), codes(b, op.getCodes()), scales(b, op.getScales()),
+        weight(b, op.getWeight()), depth(cast<MemRefType>(op.getCodes().getType()).getDimSize(1)),
+        groupsOfStep(op.getGroupsOfStep()) {
     MLIRContext *context = b.getContext();
     left =
         FragmentType::get(context, rowsOfWarp, kGroup, b.getI16Type(), MmaLayoutAttr::get(context, MatmulOperand::a));
@@ -38,11 +41,13 @@ public:
     NVVM::Barrier0Op::create(b); // of a tile before, whose shared memory this one has
     if (!groupsOfStep)
       copyScalesOfAll();
+    auto multiply = [&](Value buffer, ValueRange before) {
+      return blocks ? addedBlocks(buffer, before) : groupsOfStep ? scaled(buffer, before) : added(buffer, before);
+    };
     Values init(groups, groupsOfStep ? zeros(sums) : zeros(integers));
     Values state = overSteps(
         {op.getTiles().getStages(), op.getStageBytes(), index(llvm::divideCeil(depth, kDepth))}, init,
-        [&](Value step, Value buffer) { copyStep(step, buffer); },
-        [&](Value buffer, ValueRange before) { return groupsOfStep ? scaled(buffer, before) : added(buffer, before); });
+        [&](Value step, Value buffer) { copyStep(step, buffer); }, multiply);
     if (!groupsOfStep) {
       const int64_t at = op.getStageBytes() * op.getTiles().getStages();
       for (auto [group, sum] : llvm::enumerate(state)) {
@@ -101,7 +106,11 @@ private:
       left = arith::ShRUIOp::create(b, Value(arith::SubIOp::create(b, index(depth), first)), index(1));
     copyRows(codes, SharedOp::create(b, op.getCodesTile(), buffer), first, codes.sizes[0], left, op.getThreads(),
              /*elements=*/false, /*elementsOfTile=*/2);
-    copyPanels(step, add(buffer, index(op.getPanelsOffset())), isWhole);
+    Value panels = add(buffer, index(op.getPanelsOffset()));
+    if (blocks)
+      copyBlocks(step, panels);
+    else
+      copyPanels(step, panels, isWhole);
     if (groupsOfStep)
       copyScales(step, add(buffer, index(op.getScalesOffset())));
   }
@@ -119,13 +128,8 @@ private:
         Value chunk = plus(number, word(nth));
         auto [panel, inPanel] = divided(chunk, ofPanel, all);
         auto [group, inGroup] = divided(inPanel, ofGroup, ofPanel);
-        Value row = arith::ShRUIOp::create(b, inGroup, word(3)), permuted = inGroup;
-        Value swizzle = type.bits() == 8 ? Value(arith::AndIOp::create(b, row, word(6)))
-                                         : by(arith::AndIOp::create(b, row, word(3)), 2);
-        permuted = arith::XOrIOp::create(b, permuted, swizzle);
-        if (codesOfGroup != ofGroup) // scales behind are as they were
-          permuted = arith::SelectOp::create(b, isLess(inGroup, word(codesOfGroup)), permuted, inGroup);
-        Value at = plus(by(panel, op.getPanelBytes()), plus(by(group, op.getGroupBytes()), by(permuted, kChunk)));
+        Value permuted = this->permuted(inGroup, codesOfGroup, ofGroup),
+              at = plus(by(panel, op.getPanelBytes()), plus(by(group, op.getGroupBytes()), by(permuted, kChunk)));
         Value isThere = isLess(panel, panels), inBytes = indexOf(by(inPanel, kChunk));
         if (!isWhole)
           isThere = arith::AndIOp::create(b, isThere, isLess(inBytes, left));
@@ -135,14 +139,67 @@ private:
       });
   }
 
+  /// Where chunk `chunk` of `all` goes, of which the first are codes: what is behind them is as it was.
+  Value permuted(Value chunk, int64_t codes, int64_t all) {
+    Value row = arith::ShRUIOp::create(b, chunk, word(3));
+    Value swizzle = type.bits() == 8 ? Value(arith::AndIOp::create(b, row, word(6)))
+                                     : by(arith::AndIOp::create(b, row, word(3)), 2);
+    Value permuted = arith::XOrIOp::create(b, chunk, swizzle);
+    return codes == all ? permuted : arith::SelectOp::create(b, isLess(chunk, word(codes)), permuted, chunk);
+  }
+
+  /// Units of a step, and behind them the numbers of their blocks.
+  void copyBlocks(Value step, Value buffer) {
+    const BlockLayout layout(*blocks, kPanel);
+    const int64_t unitsOfBlock = blocks->units(), ofUnit = layout.unitBytes() / kChunk, units = kUnits * ofUnit,
+                  ofPanel = op.getPanelBytes() / kChunk, ofNumbers = op.getNumberBytes() / kChunk;
+    Value to = pointer(buffer), panels = wordOf(weight.sizes[0]);
+    // The first unit of the step, among all, and the first block.
+    Value firstUnit = times(step, kUnits), firstBlock = arith::DivUIOp::create(b, firstUnit, index(unitsOfBlock));
+    auto copyParts = [&](int64_t count, function_ref<std::array<Value, 3>(Value chunk)> placeOf) {
+      const int64_t all = op.getTiles().getColumns() / kPanel * count;
+      for (int64_t nth = 0; nth < all; nth += op.getThreads())
+        onThreads(all - nth, [&] {
+          auto [panel, chunk] = divided(plus(number, word(nth)), count, all);
+          auto [from, at, isInside] = placeOf(chunk);
+          from = add(add(weight.offset, from), b.createOrFold<arith::MulIOp>(indexOf(panel), weight.strides[0]));
+          at = plus(by(panel, op.getPanelBytes()), by(at, kChunk));
+          Value isThere = arith::AndIOp::create(b, isLess(panel, panels), isInside);
+          copy(LLVM::GEPOp::create(b, to.getType(), b.getI8Type(), to, ArrayRef<LLVM::GEPArg>{at}),
+               weight.pointerAt(b, from), kChunk, arith::SelectOp::create(b, isThere, word(kChunk), word(0)));
+        });
+    };
+    copyParts(units, [&](Value chunk) -> std::array<Value, 3> {
+      auto [unit, inUnit] = divided(chunk, ofUnit, units);
+      Value nth = add(firstUnit, indexOf(unit)), block = arith::DivUIOp::create(b, nth, index(unitsOfBlock));
+      Value inBlock = arith::RemUIOp::create(b, nth, index(unitsOfBlock));
+      Value from =
+          add(add(times(block, layout.blockBytes()), times(inBlock, layout.unitBytes())), indexOf(by(inUnit, kChunk)));
+      Value at = plus(by(unit, ofUnit), permuted(inUnit, layout.codeBytes() / kChunk, ofUnit));
+      return {from, at, isLess(nth, index(depth / BlockFormat::unit))};
+    });
+    copyParts(ofPanel - units, [&](Value chunk) -> std::array<Value, 3> {
+      auto [nth, inNumbers] = divided(chunk, ofNumbers, ofPanel - units);
+      Value block = add(firstBlock, indexOf(nth));
+      Value from = add(times(block, layout.blockBytes()), index(layout.blockScales()));
+      return {add(from, indexOf(by(inNumbers, kChunk))), plus(chunk, word(units)),
+              isLess(block, index(depth / blocks->block))};
+    });
+  }
+
   /// Scales of the rows' groups of a step, of a row by its thread.
   void copyScales(Value step, Value buffer) {
-    const int64_t bytes = groupsOfStep * kScaleBytes, all = type.getGroup() ? depth / type.getGroup() : 1;
-    Value first = times(step, groupsOfStep);
-    Value left = arith::MinSIOp::create(b, Value(arith::SubIOp::create(b, index(all), first)), index(groupsOfStep));
+    const int64_t all = type.getGroup() ? depth / type.getGroup() : 1,
+                  each = std::min(groupsOfStep, kChunk / kScaleBytes);
     onThreads(op.getTiles().getRows(), [&] {
-      Value to = pointer(add(buffer, times(thread, bytes)));
-      copyScalesOfRow(to, first, bytes, by(wordOf(left), kScaleBytes));
+      for (int64_t nth = 0; nth < groupsOfStep; nth += each) {
+        Value first = add(times(step, groupsOfStep), index(nth));
+        Value left = arith::MinSIOp::create(b, Value(arith::SubIOp::create(b, index(all), first)), index(each));
+        if (nth > 0)
+          left = arith::MaxSIOp::create(b, left, index(0));
+        Value to = pointer(add(buffer, add(times(thread, groupsOfStep * kScaleBytes), index(nth * kScaleBytes))));
+        copyScalesOfRow(to, first, each * kScaleBytes, by(wordOf(left), kScaleBytes));
+      }
     });
   }
 
@@ -224,8 +281,28 @@ private:
     return acc;
   }
 
+  /// Adds the units of a step.
+  Values addedBlocks(Value buffer, ValueRange before) {
+    const int64_t unitBytes = BlockLayout(*blocks, kPanel).unitBytes();
+    Value rows = SharedOp::create(b, op.getCodesTile(), buffer);
+    Values acc(before);
+    for (int64_t unit = 0; unit < kUnits; ++unit) {
+      Value x = LoadMatrixOp::create(b, left, rows, firstRow, index(unit * kGroup), /*transpose=*/false);
+      Value rowScales = pointer(add(buffer, index(op.getScalesOffset() + unit * blocks->groupsOfUnit() * kScaleBytes)));
+      for (int64_t group = 0; group < groups; ++group) {
+        auto [panel, column] = columnsOf(group);
+        Value base = add(add(buffer, index(op.getPanelsOffset())), times(panel, op.getPanelBytes()));
+        Value numbers = pointer(add(base, index(op.getNumbersOffset() + unit / blocks->units() * op.getNumberBytes())));
+        acc[group] = BlockMmaOp::create(b, x, rowScales, firstRow, uint32_t(groupsOfStep * kScaleBytes),
+                                        pointer(add(base, index(unit * unitBytes))), numbers, column, acc[group], type);
+      }
+    }
+    return acc;
+  }
+
   QuantizedLinearTileOp op;
   attn::QuantizedType type;
+  const BlockFormat *blocks; ///< of a weight in blocks; null of others
   GlobalArray codes, scales, weight;
   int64_t depth, groupsOfStep;
   FragmentType left, integers;

@@ -80,7 +80,7 @@ public:
         grids.push_back(grid(tiles, group, share, least));
     };
     if (op.isQuantized()) {
-      add(tiles(128, 128, kQuantizedDepth, 8, 3));
+      add(tiles(128, hasGroupNumbers() ? 64 : 128, kQuantizedDepth, 8, 3));
     } else if (areFloats) { // elements take twice the shared memory, and multiply so long that one step ahead is enough
       add(tiles(128, 128, 32, 8, 2));
     } else if (matmul == MatmulKind::wgmma) {
@@ -101,6 +101,13 @@ public:
   LinearGridAttr always(LinearGridAttr of) { return grid(of.getTiles(), of.getGroup()); }
 
 private:
+  /// Whether groups of a weight in blocks have scales or offsets of their own, for which a thread has no registers
+  /// beside 64 sums.
+  bool hasGroupNumbers() {
+    const BlockFormat *blocks = cast<attn::QuantizedType>(op.getWeight().getType().getElementType()).blocks();
+    return blocks && (blocks->groupScale != ByteScale::One || blocks->hasOffsets());
+  }
+
   LinearGridAttr grid(LinearTilesAttr tiles, int64_t group = 0, int64_t share = 0, int64_t least = 0) {
     return LinearGridAttr::get(op.getContext(), tiles, least, group, share);
   }
